@@ -1,0 +1,1 @@
+"""The library: what `skilltrial.evaluate` and its friends are."""

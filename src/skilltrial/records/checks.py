@@ -1,0 +1,210 @@
+"""The check types we ship, each with its options. Graders fulfil them, loaders fill and validate them.
+
+Case rules are filled in by the loader: handbook and agent-skill-eval checks ignore case unless told, tool arguments never do.
+"""
+
+from __future__ import annotations
+
+from pydantic import JsonValue, model_validator
+
+from skilltrial.records.record import JsonObject, Record
+
+
+class Substring(Record):
+    """`contains`, `not_contains`: the final text holds `value`."""
+
+    value: str
+    case_sensitive: bool = False
+
+
+class Substrings(Record):
+    """`contains_all`, `contains_any`."""
+
+    values: tuple[str, ...]
+    case_sensitive: bool = False
+
+
+class Pattern(Record):
+    """`regex`, `not_regex`: Python search in the final text, or in the file at `path`."""
+
+    pattern: str
+    case_sensitive: bool = False
+    flags: str = ""
+    """Letters of i, m, s, x."""
+    path: str | None = None
+
+
+class PathOnly(Record):
+    """`file_exists` (created or changed by the run), `file_not_exists`, `file_unchanged`."""
+
+    path: str
+
+
+class FileText(Record):
+    """`file_contains`, `file_not_contains`: the file at `path`, or the final text when None, holds `contains`."""
+
+    contains: str
+    path: str | None = None
+    case_sensitive: bool = False
+
+
+class LoadedSkill(Record):
+    """`loaded_skill`: the run's record shows that the skill was loaded. None: the skill under test."""
+
+    skill: str | None = None
+
+
+class CommandText(Record):
+    """`command_ran`, `command_not_ran`: a recorded command or tool call holds `command`, case ignored."""
+
+    command: str
+
+
+class TestsPass(Record):
+    """`tests_pass`: a recorded test command (holding `command`, when given) ended with success."""
+
+    command: str | None = None
+
+
+class NoOptions(Record):
+    """`git_clean` and others without options."""
+
+
+class JsonPath(Record):
+    """`json_path`, `json_path_not_exists`: dot path with list indexes in the JSON at `path`, or in the final text."""
+
+    json_path: str
+    path: str | None = None
+    equals: JsonValue = None
+
+
+class JsonDocument(Record):
+    """`valid_json`: the file at `path`, or the final text, parses as JSON."""
+
+    path: str | None = None
+
+
+class JsonSchemaCheck(Record):
+    """`json_schema`: the JSON at `path`, or the final text, satisfies `schema`."""
+
+    json_schema: JsonObject
+    path: str | None = None
+
+
+class Number(Record):
+    """`number`: the number found is `value` within `tolerance` (absolute) or `relative` (share of value).
+
+    Found: the first group of `pattern`, else the last number of the final text (or of the file at `path`).
+    """
+
+    value: float
+    tolerance: float = 0.0
+    relative: float = 0.0
+    pattern: str | None = None
+    path: str | None = None
+
+
+class CommandCheck(Record):
+    """`command`: run in a scratch place with fixtures and delta after every process of the run is dead."""
+
+    argv: tuple[str, ...] | None = None
+    shell: str | None = None
+    """Given to `sh -c`; exactly one of argv and shell."""
+    exit_code: int = 0
+    timeout_s: float = 60.0
+    stdout_contains: str | None = None
+
+    @model_validator(mode="after")
+    def _one_form(self) -> CommandCheck:
+        if (self.argv is None) == (self.shell is None):
+            raise ValueError("give exactly one of 'argv' and 'shell'")
+        return self
+
+
+class ToolName(Record):
+    """`tool_called`, `tool_not_called`."""
+
+    name: str
+
+
+class ToolArgEquals(Record):
+    """`tool_arg_equals`: any call whose parsed argument at `path` deep-equals `value`; key order is irrelevant."""
+
+    name: str
+    path: str
+    value: JsonValue
+
+
+class ToolArgContains(Record):
+    """`tool_arg_contains`: any call whose argument at `path` is a string holding `value`, case counts."""
+
+    name: str
+    path: str
+    value: str
+
+
+class ToolArgMatches(Record):
+    """`tool_arg_matches`: any call whose argument at `path` is a string matching `pattern`."""
+
+    name: str
+    path: str
+    pattern: str
+    flags: str = ""
+
+
+class ToolCallCount(Record):
+    """`tool_call_count`: number of calls (named, or all) within the bounds, inclusive."""
+
+    name: str | None = None
+    min: int | None = None
+    max: int | None = None
+
+
+class Rubric(Record):
+    """`rubric`: the check's text goes to the judge."""
+
+
+class Quality(Record):
+    """`quality`: a judge's score from 0 to 10 where a case has neither check nor expected output."""
+
+
+CHECKS: dict[str, type[Record]] = {
+    "contains": Substring,
+    "not_contains": Substring,
+    "contains_all": Substrings,
+    "contains_any": Substrings,
+    "regex": Pattern,
+    "not_regex": Pattern,
+    "file_exists": PathOnly,
+    "file_not_exists": PathOnly,
+    "file_unchanged": PathOnly,
+    "file_contains": FileText,
+    "file_not_contains": FileText,
+    "loaded_skill": LoadedSkill,
+    "command_ran": CommandText,
+    "command_not_ran": CommandText,
+    "tests_pass": TestsPass,
+    "git_clean": NoOptions,
+    "json_path": JsonPath,
+    "json_path_not_exists": JsonPath,
+    "valid_json": JsonDocument,
+    "json_schema": JsonSchemaCheck,
+    "number": Number,
+    "command": CommandCheck,
+    "tool_called": ToolName,
+    "tool_not_called": ToolName,
+    "tool_arg_equals": ToolArgEquals,
+    "tool_arg_contains": ToolArgContains,
+    "tool_arg_matches": ToolArgMatches,
+    "tool_call_count": ToolCallCount,
+    "rubric": Rubric,
+    "quality": Quality,
+}
+JUDGED = frozenset({"rubric", "quality"})
+"""Types that only a judge can grade."""
+NEEDS_TOOLS = frozenset(
+    {"loaded_skill", "command_ran", "command_not_ran", "tests_pass"} | {name for name in CHECKS if name.startswith("tool_")}
+)
+"""Types that need a record of tool calls or events."""
+NEEDS_FILES = frozenset({"file_exists", "file_not_exists", "file_unchanged", "git_clean", "command"})
+"""Types that need a workspace. `file_contains`, `regex`, `json_path`, … need one only when they name a path."""

@@ -1,0 +1,48 @@
+"""A plug-in by family and name: a file of ours, or an installed entry point `skilltrial.<family>`."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Any
+
+from skilltrial.errors import UsageError
+
+FAMILIES = ("backends", "graders", "sandboxes", "reports", "listeners", "executors", "formats")
+_CLASHES = {"import": "import_"}
+
+
+@cache
+def names(family: str) -> tuple[str, ...]:
+    """Names of all plug-ins of a family, ours first."""
+    package = importlib.import_module(f"skilltrial.{family}")
+    ours = sorted(
+        module.name.rstrip("_").replace("_", "-")
+        for module in pkgutil.iter_modules(package.__path__)
+        if not module.name.startswith("_")
+    )
+    theirs = sorted(point.name for point in entry_points(group=f"skilltrial.{family}"))
+    return tuple(dict.fromkeys([*ours, *theirs]))
+
+
+@cache
+def get(family: str, name: str) -> Any:
+    """The `plugin` of `skilltrial.<family>.<name>`, imported now.
+
+    Raises:
+        UsageError: there is no such plug-in; the message lists those there are.
+    """
+    module_name = name.replace("-", "_")
+    module_name = _CLASHES.get(module_name, module_name)
+    if name in names(family):
+        for point in entry_points(group=f"skilltrial.{family}"):
+            if point.name == name:
+                return point.load()
+        return importlib.import_module(f"skilltrial.{family}.{module_name}").plugin
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, names(family), 1)
+    hint = f"did you mean '{close[0]}'? " if close else ""
+    raise UsageError(f"no {family.rstrip('s')} called '{name}'", f"{hint}there are: {', '.join(names(family))}")
