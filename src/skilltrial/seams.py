@@ -361,16 +361,29 @@ class Done(NamedTuple):
     wait_s: float | None = None
     resting: bool = False
     """The cell was not run because of us (interrupted): it stays planned."""
+    traceback: str | None = None
+    """Of an exception that is a bug of ours, for the log."""
 
 
 class Queue(Protocol):
     """Order, stop rules, budgets, outages, Ctrl-C: one place for every executor."""
 
-    def take(self) -> Cell | None: ...
+    @property
+    def workers(self) -> int:
+        """How many cells can run at once."""
+        ...
 
-    def tell(self, done: Done) -> None: ...
+    def take(self) -> Cell | None:
+        """The next cell; waits while all limits are reached. None: nothing more will come."""
+        ...
 
-    def close(self, reason: str) -> None: ...
+    def tell(self, done: Done) -> None:
+        """Every cell taken is told of once; its slot is free from then on."""
+        ...
+
+    def close(self, reason: str) -> None:
+        """Hands out nothing more. Cells that run go on."""
+        ...
 
 
 class Executor(Protocol):

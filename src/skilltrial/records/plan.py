@@ -176,6 +176,8 @@ class Options(Record):
     retries: int = 1
     limits: Limits = Limits()
     sandbox: str = "auto"
+    sandbox_asked: bool = False
+    """The user named a level; then it holds for adapters and runners too."""
     env: tuple[str, ...] = ()
     keep_workspaces: Literal["never", "failed", "all"] = "never"
     workspaces_dir: str | None = None
@@ -222,7 +224,25 @@ class Plan(Record):
     seed: int = 0
     shard: Shard | None = None
     warnings: tuple[str, ...] = ()
+    redactions: int = 0
+    """Places masked when it was stored: a masked prompt is not the one that ran, so `resume` takes it from the user's files."""
     digest: str = ""
+    """Of everything above but the name, the time and the seed."""
+
+
+def in_shard(block: str, shard: Shard | None) -> bool:
+    """Whether this part of the experiment runs that block; all arms of a block fall into the same part."""
+    from zlib import crc32
+
+    return shard is None or crc32(block.encode()) % shard.count == shard.index - 1
+
+
+def cells(plan: Plan) -> Iterator[Cell]:
+    """All cells that this plan runs, in plan order: group by group, repetitions in order, the shard's own only."""
+    for group in plan.groups:
+        for cell in cells_of(group, plan.seed):
+            if in_shard(cell.block, plan.shard):
+                yield cell
 
 
 def cells_of(group: CellGroup, seed: int) -> Iterator[Cell]:
