@@ -8,7 +8,7 @@ import skilltrial
 ROOT = Path(skilltrial.__file__).parent
 FLOORS = {
     0: {"errors", "version", "records"},
-    1: {"system", "stats", "prices", "seams"},
+    1: {"system", "stats", "prices", "seams", "wording"},
     2: {"registry", "chat", "sandboxes", "gateway"},
     3: {
         "load", "plan", "executors", "workspaces", "backends", "collect", "graders", "store", "analyze", "reports",
