@@ -1,0 +1,65 @@
+"""Files by content in one folder, each stored once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from skilltrial.system.files import digest as digest_of
+from skilltrial.system.files import write_atomic
+
+from skilltrial.errors import UsageError
+
+
+class FolderBlobs:
+    """The Blobs seam over `blobs/`. A file is called `sha256-<hex>`, since `:` is no file name on every system."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def path(self, digest: str) -> Path:
+        """Where these bytes lie, or would lie. Raises KeyError when `digest` is no digest."""
+        kind, _, hex_ = digest.partition(":")
+        if kind != "sha256" or len(hex_) != 64 or not set(hex_) <= set("0123456789abcdef"):
+            raise KeyError(digest)
+        return self.folder / f"{kind}-{hex_}"
+
+    def put_new(self, digest: str, data: bytes) -> bool:
+        path = self.path(digest)
+        if path.exists():
+            return False
+        self.folder.mkdir(exist_ok=True)
+        write_atomic(path, data, None)
+        return True
+
+    def get(self, digest: str) -> bytes:
+        try:
+            return self.path(digest).read_bytes()
+        except FileNotFoundError:
+            raise KeyError(digest) from None
+
+    def keys(self, prefix: str = "") -> Iterator[str]:
+        if self.folder.is_dir():
+            names = (path.name for path in self.folder.iterdir() if path.name.startswith("sha256-"))
+            yield from sorted(key for name in names if (key := name.replace("-", ":", 1)).startswith(prefix))
+
+
+def copy_in(sources: Mapping[str, Path], blobs: FolderBlobs) -> None:
+    """Copies the user's files, each verified against the digest it was loaded with.
+
+    Raises:
+        UsageError: files changed or vanished since they were loaded; all are named.
+    """
+    wrong = []
+    for digest, path in sources.items():
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            wrong.append(f"{path}: {error.strerror}")
+            continue
+        if digest_of(data) != digest:
+            wrong.append(f"{path}: changed while it was read")
+        else:
+            blobs.put_new(digest, data)
+    if wrong:
+        raise UsageError("\n".join(wrong), "nothing was run; start again when the files are at rest")

@@ -1,0 +1,54 @@
+"""Grades quote the run as it was left, secrets included; what is stored of them is masked here."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, TypeVar
+
+from skilltrial.records.grades import Comparison, Grade, Grading, JudgeCall
+from skilltrial.records.plan import Plan
+
+if TYPE_CHECKING:
+    from skilltrial.system.redaction import Redactor
+
+    from skilltrial.records.record import Record
+
+T = TypeVar("T", bound="Record")
+
+
+def masked_grading(grading: Grading, redactor: Redactor | None) -> Grading:
+    """The grading with reasons, quotes, votes and the judge's calls masked."""
+    if redactor is None:
+        return grading
+    grades = tuple(_masked(grade, ("reason", "quote"), redactor) for grade in grading.grades)
+    grades = tuple(_votes(grade, redactor) if grade.votes else grade for grade in grades)
+    calls: tuple[JudgeCall, ...] = tuple(_masked(call, ("prompt", "reply", "reason"), redactor) for call in grading.calls)
+    return grading.model_copy(update={"grades": grades, "calls": calls})
+
+
+def masked_comparison(comparison: Comparison, redactor: Redactor | None) -> Comparison:
+    return _masked(comparison, ("reason",), redactor) if redactor else comparison
+
+
+def masked_plan(plan: Plan, redactor: Redactor | None) -> str:
+    """The plan as JSON text, masked; it says itself in how many places."""
+    if redactor is None:
+        return plan.to_json(indent=1) + "\n"
+    stored, hits = redactor.value(plan.model_dump(mode="json"))
+    stored["redactions"] = hits
+    return json.dumps(stored, ensure_ascii=False, indent=1) + "\n"
+
+
+def _masked(record: T, fields: tuple[str, ...], redactor: Redactor) -> T:
+    changed = {}
+    for name in fields:
+        text = getattr(record, name)
+        if text:
+            masked, hits = redactor.text(text)
+            if hits:
+                changed[name] = masked
+    return record.model_copy(update=changed) if changed else record
+
+
+def _votes(grade: Grade, redactor: Redactor) -> Grade:
+    return grade.model_copy(update={"votes": tuple(redactor.text(vote)[0] for vote in grade.votes)})

@@ -1,0 +1,195 @@
+"""An experiment as it is read: results in plan order, one at a time, nowhere a list."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, TypeVar
+
+from pydantic import ValidationError
+from skilltrial.system.files import digest as digest_of
+
+from skilltrial.records.evidence import Evidence
+from skilltrial.records.grades import Comparison
+from skilltrial.records.journal import ComparisonLine, EvidenceLine, GradingLine, Result, StopLine
+from skilltrial.records.plan import Cell, Plan, cells_of, in_shard
+from skilltrial.records.record import Record
+from skilltrial.store.blobs import FolderBlobs
+from skilltrial.store.index import NEEDS, Index, Need, Spent, Spot
+from skilltrial.store.scan import pack_path
+
+T = TypeVar("T", bound=Record)
+
+
+class Todo(NamedTuple):
+    """A cell that is not finished."""
+
+    cell: Cell
+    need: Need
+    """`run`: no evidence, or a failure that is not the agent's; `grade`: only the grading is missing."""
+
+
+class Reading:
+    """The ExperimentView of our own folders. Lines are found through the index and read when asked for."""
+
+    def __init__(self, folder: Path, plan: Plan, index: Index) -> None:
+        self.folder = folder
+        self.plan = plan
+        self.blobs = FolderBlobs(folder / "blobs")
+        self.warnings: tuple[str, ...] = ()
+        """What was found damaged on opening."""
+        self._index = index
+        self._guard = threading.Lock()
+
+    # ------------------------------------------------------------ every cell
+    def results(self) -> Iterator[Result]:
+        """Every planned cell in plan order, read as it goes; about 25 us a cell."""
+        journal = self.folder / "results.jsonl"
+        if not journal.exists():
+            yield from (Result(cell, None, None) for cell, _ in self._numbered())
+            return
+        with journal.open("rb") as file:
+            for cell, number in self._numbered():
+                yield self._result(file, cell, number)
+
+    def result(self, cell: str) -> Result | None:
+        """One cell by its id; None: it is not planned."""
+        for planned, number in self._numbered():
+            if planned.id == cell:
+                with (self.folder / "results.jsonl").open("rb") as file:
+                    return self._result(file, planned, number)
+        return None
+
+    def remaining(self) -> Iterator[Todo]:
+        """The cells that need something, in plan order."""
+        for cell, number in self._numbered():
+            need = self._index.need(number)
+            if need != "nothing":
+                yield Todo(cell, need)
+
+    def need(self, cell: str) -> Need:
+        """What one cell needs. Raises KeyError when it is not planned."""
+        number = self._index.number(cell)
+        if number is None:
+            raise KeyError(cell)
+        return self._index.need(number)
+
+    def needs(self) -> bytes:
+        """One byte per cell of the plan's grid, group by group: 0 nothing, 1 run, 2 grade. For the queue."""
+        return bytes(NEEDS.index(need) for need in self._index.needs())
+
+    def next_attempt(self, cell: str) -> int:
+        """From 1. Raises KeyError when the cell is not planned."""
+        number = self._index.number(cell)
+        if number is None:
+            raise KeyError(cell)
+        return self._index.attempts(number) + 1
+
+    @property
+    def spent(self) -> Spent:
+        """What all attempts and the judge took so far."""
+        return self._index.spent
+
+    # ------------------------------------------------------------ one cell
+    def evidence(self, result: Result) -> Evidence | None:
+        """The stored run; None: not run, or its bytes are not those that the journal vouches for."""
+        line = result.evidence
+        if line is None:
+            return None
+        data = self._packed(line.pack, line.offset, line.size)
+        if data is None or digest_of(data) != line.digest:
+            return None
+        try:
+            return Evidence.from_stored(data)
+        except ValidationError:
+            return None
+
+    def transcript(self, result: Result) -> tuple[dict[str, Any], ...]:
+        """The judge's calls about a cell, as its grading recorded them; () when it asked nothing."""
+        line = result.grading
+        if line is None or line.pack is None or line.offset is None or line.size is None:
+            return ()
+        data = self._packed(line.pack, line.offset, line.size)
+        try:
+            calls = json.loads(data or b"[]")
+        except ValueError:
+            return ()
+        return tuple(call for call in calls if isinstance(call, dict)) if isinstance(calls, list) else ()
+
+    def gradings(self, result: Result) -> tuple[GradingLine, ...]:
+        """Every grading of a cell in the order they were made, also those that do not count any more."""
+        number = self._index.number(result.cell.id)
+        if number is None:
+            return ()
+        with self._guard:
+            now = self._index.grading(number)
+            spots = sorted([*self._index.older(number, "grades"), *([now] if now else [])])
+        return tuple(self._lines(GradingLine, spots))
+
+    def blob(self, digest: str) -> bytes | None:
+        with suppress(KeyError):
+            return self.blobs.get(digest)
+        return None
+
+    # ------------------------------------------------------------ other lines
+    def comparisons(self) -> Iterator[Comparison]:
+        """The newest counted choice per block, arms and order."""
+        newest: dict[tuple[str, ...], Comparison] = {}
+        for line in self._lines(ComparisonLine, tuple(self._index.comparisons)):
+            told = line.comparison
+            if line.counted:
+                newest[(told.block, told.arm, told.baseline, told.order)] = told
+        yield from newest.values()
+
+    def stops(self) -> tuple[StopLine, ...]:
+        """Why it was ended early, each time it was."""
+        return tuple(self._lines(StopLine, tuple(self._index.stops)))
+
+    # ------------------------------------------------------------ disk
+    def _numbered(self) -> Iterator[tuple[Cell, int]]:
+        number = 0
+        shard = self.plan.shard
+        for group in self.plan.groups:
+            for cell in cells_of(group, self.plan.seed):
+                if shard is None or in_shard(cell.block, shard):
+                    yield cell, number
+                number += 1
+
+    def _result(self, file: BinaryIO, cell: Cell, number: int) -> Result:
+        with self._guard:
+            at, grading = self._index.evidence(number), self._index.grading(number)
+            older = self._index.older(number, "evidence")
+        superseded = (_read(file, EvidenceLine, spot) for spot in older)
+        return Result(
+            cell,
+            _read(file, EvidenceLine, at) if at else None,
+            _read(file, GradingLine, grading) if grading else None,
+            tuple(line.model_copy(update={"counted": False}) for line in superseded if line),
+        )
+
+    def _lines(self, kind: type[T], spots: tuple[Spot, ...] | list[Spot]) -> Iterator[T]:
+        if spots:
+            with (self.folder / "results.jsonl").open("rb") as file:
+                yield from (line for spot in spots if (line := _read(file, kind, spot)))
+
+    def _packed(self, pack: str, offset: int, size: int) -> bytes | None:
+        path = pack_path(self.folder, pack)
+        if path is None:
+            return None
+        try:
+            with path.open("rb") as file:
+                file.seek(offset)
+                return file.read(size)
+        except OSError:
+            return None
+
+
+def _read(file: BinaryIO, kind: type[T], spot: Spot) -> T | None:
+    file.seek(spot.at)
+    try:
+        return kind.from_stored(file.read(spot.size))
+    except ValidationError:
+        return None
