@@ -158,6 +158,8 @@ class Hooks(Record):
     pre_run: tuple[str, ...] = ()
     post_grade: tuple[str, ...] = ()
     post_run: tuple[str, ...] = ()
+    timeout_s: float | None = None
+    """Seconds one hook may take; None: 600."""
 
 
 class Shard(Record):
