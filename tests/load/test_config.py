@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skilltrial.errors import BadInput, UsageError
-from skilltrial.load.config import environment_layer, find, from_environment, look, merge, read, read_layer
+from skilltrial.load.config import find, from_environment, look, merge, read, read_with_warnings
 from skilltrial.records.config import Config, GateConfig, TargetConfig
 from skilltrial.records.plan import Budgets
 
@@ -246,7 +246,7 @@ def test_all_keys_of_agent_skills_eval_arrive(tmp_path: Path) -> None:
 
 
 def test_null_is_absent_and_unknown_keys_are_warned_about(tmp_path: Path) -> None:
-    layer = read_layer(written(tmp_path, "target: a\njudge: null\nbasline: true\n", "agent-skills-eval.yaml"), tmp_path)
+    layer = read_with_warnings(written(tmp_path, "target: a\njudge: null\nbasline: true\n", "agent-skills-eval.yaml"), tmp_path)
     assert isinstance(layer.config.judge, TargetConfig) and layer.config.judge.model == "a"
     assert [problem.severity for problem in layer.warnings] == ["warning"]
     assert "did you mean 'baseline'?" in str(layer.warnings[0])
@@ -266,7 +266,7 @@ def test_its_agent_runtimes_become_backends(tmp_path: Path) -> None:
 
 # ---------------------------------------------------------------- the environment
 def test_scalar_settings_come_from_variables() -> None:
-    config = from_environment(
+    config, _ = from_environment(
         {
             "SKILLTRIAL_REPETITIONS": "3", "SKILLTRIAL_TIMEOUT_S": "1.5", "SKILLTRIAL_BASELINE": "false",
             "SKILLTRIAL_TARGET": "claude:haiku", "SKILLTRIAL_JUDGE": "none", "SKILLTRIAL_GATE": "every",
@@ -280,7 +280,7 @@ def test_scalar_settings_come_from_variables() -> None:
 
 
 def test_an_empty_variable_is_not_set() -> None:
-    assert from_environment({"SKILLTRIAL_REPETITIONS": ""}) == Config()
+    assert from_environment({"SKILLTRIAL_REPETITIONS": ""}) == (Config(), ())
 
 
 def test_wrong_values_in_variables_are_named_together() -> None:
@@ -291,14 +291,14 @@ def test_wrong_values_in_variables_are_named_together() -> None:
 
 
 def test_a_misspelt_variable_is_pointed_out() -> None:
-    assert environment_layer({"SKILLTRIAL_REPETITION": "3"}).notes == (
+    assert from_environment({"SKILLTRIAL_REPETITION": "3"}).notes == (
         "SKILLTRIAL_REPETITION is no setting of ours; did you mean SKILLTRIAL_REPETITIONS?",
     )
 
 
 def test_agent_skill_evals_variables_hold_where_ours_are_not_set() -> None:
     environ = {"ASE_AGENT_TIMEOUT": "30", "ASE_AGENT_RETRIES": "2", "ASE_HOOK_TIMEOUT": "5", "ASE_KEEP_WORKSPACE": "1"}
-    layer = environment_layer({**environ, "SKILLTRIAL_RETRIES": "0"})
+    layer = from_environment({**environ, "SKILLTRIAL_RETRIES": "0"})
     assert layer.config.timeout_s == 30 and layer.config.retries == 0
     assert layer.config.hooks.timeout_s == 5 and layer.config.keep_workspaces == "all"
     assert len(layer.notes) == 3

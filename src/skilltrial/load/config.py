@@ -19,7 +19,7 @@ from skilltrial.load import foreign_config
 from skilltrial.load.complaints import did_you_mean, expected, problems_of
 from skilltrial.load.document import Pointer
 from skilltrial.load.settings_text import Settings, read_toml_table, read_yaml
-from skilltrial.load.targets import ALIASES, BACKENDS, TAKE_A_PATH, looks_like_path, note_about, parse_target
+from skilltrial.load.targets import ALIASES, BACKENDS, TAKE_A_PATH, is_backend, looks_like_path, parse_target
 from skilltrial.records.config import Config, GateConfig, LoggingConfig, ReportConfig, SuiteConfig, TargetConfig
 from skilltrial.records.config_file import ConfigFile
 from skilltrial.records.problems import Problem
@@ -55,11 +55,17 @@ _RENAMED = {
 }  # fmt: skip
 
 
-class Layer(NamedTuple):
-    """Settings from one place, and what has to be said about them."""
+class FromEnvironment(NamedTuple):
+    """Settings in variables, and what has to be said: foreign variables that were used, misspelt ones of ours."""
 
     config: Config
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...]
+
+
+class FromFile(NamedTuple):
+    """Settings in a file, and its warnings."""
+
+    config: Config
     warnings: tuple[Problem, ...] = ()
 
 
@@ -99,20 +105,18 @@ def read(path: Path, cwd: Path | None = None) -> Config:
     Raises:
         BadInput: every problem of the file at once, with line and column.
     """
-    return read_layer(path, cwd).config
+    return read_with_warnings(path, cwd).config
 
 
-def read_layer(path: Path, cwd: Path | None = None) -> Layer:
+def read_with_warnings(path: Path, cwd: Path | None = None) -> FromFile:
     """As `read`, with the warnings."""
     path = path.absolute()
     document = read_toml_table(path, "tool", "skilltrial") if path.suffix == ".toml" else read_yaml(path)
     if document is None:
         raise UsageError(f"{path} has no table [tool.skilltrial]")
     if foreign_config.claims(path, document):
-        config, warnings = foreign_config.read(document, cwd or Path.cwd())
-        return Layer(config, (), warnings)
-    written = check_file(document)
-    return Layer(_config(written, path.parent))
+        return FromFile(*foreign_config.read(document, cwd or Path.cwd()))
+    return FromFile(_config(check_file(document), path.parent))
 
 
 def check_file(document: Settings) -> ConfigFile:
@@ -136,13 +140,8 @@ def check_file(document: Settings) -> ConfigFile:
     return written
 
 
-def from_environment(environ: Mapping[str, str]) -> Config:
-    """The settings in SKILLTRIAL_* variables, and in agent-skill-eval's own where ours are not set."""
-    return environment_layer(environ).config
-
-
-def environment_layer(environ: Mapping[str, str]) -> Layer:
-    """As `from_environment`, with what has to be said: foreign variables that were used, misspelt ones of ours.
+def from_environment(environ: Mapping[str, str]) -> FromEnvironment:
+    """The settings in SKILLTRIAL_* variables, and in agent-skill-eval's own where ours are not set.
 
     Raises:
         UsageError: values that do not fit, all in one message.
@@ -157,7 +156,7 @@ def environment_layer(environ: Mapping[str, str]) -> Layer:
                 value = "never" if value.lower() in ("0", "false", "no") else "all"
             said[name] = (variable, value)
             notes.append(f"{variable}={environ[variable]} is used, as {PREFIX}{name.upper()} is not set")
-    return Layer(_config(_from_variables(said), Path.cwd()), tuple(notes))
+    return FromEnvironment(_config(_from_variables(said), Path.cwd()), tuple(notes))
 
 
 def merge(lower: Config, upper: Config) -> Config:
@@ -166,14 +165,6 @@ def merge(lower: Config, upper: Config) -> Config:
     `gate`, `budgets`, `hooks`, `report` and `logging` are merged field by field, mappings key by key.
     """
     return _merged(lower, upper)
-
-
-def merge_all(layers: Iterable[Config]) -> Config:
-    """Several layers, the lowest first."""
-    config = Config()
-    for layer in layers:
-        config = merge(config, layer)
-    return config
 
 
 def _merged(lower: RecordT, upper: RecordT) -> RecordT:
@@ -226,7 +217,7 @@ def _unusable(entry: str, at: Pointer, document: Settings) -> Iterable[Problem]:
 
 
 def _unknown_backend(backend: Any, at: Pointer, document: Settings) -> Iterable[Problem]:
-    if isinstance(backend, str) and (not backend.strip() or note_about(backend) is not None):
+    if isinstance(backend, str) and not is_backend(ALIASES.get(backend, backend)):
         hint = did_you_mean(backend, [*BACKENDS], "known backends")
         yield document.problem(at, "unknown-backend", f"no backend called '{backend}'", hint)
 
@@ -258,7 +249,7 @@ def _config(written: ConfigFile, base: Path) -> Config:
 
 
 def _target(entry: str | TargetConfig, base: Path | None = None) -> TargetConfig:
-    target = parse_target(entry) if isinstance(entry, str) else entry
+    target = parse_target(entry).target if isinstance(entry, str) else entry
     backend = ALIASES.get(target.backend, target.backend)
     if base is None or target.model is None or backend not in TAKE_A_PATH:
         return target.model_copy(update={"backend": backend})

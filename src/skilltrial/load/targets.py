@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import NamedTuple
@@ -22,20 +21,19 @@ TAKE_A_PATH = frozenset({"adapter", "runner", "local", "fake", "manual"})
 """Backends whose value names a file or folder."""
 NAME_LENGTH = 100
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
 
 
-class Spoken(NamedTuple):
-    """Targets as given, and what has to be said about how they were understood."""
+class Parsed(NamedTuple):
+    """A target as given, and the sentence to say once when it named no backend."""
 
-    targets: tuple[TargetConfig, ...]
-    notes: tuple[str, ...]
+    target: TargetConfig
+    note: str | None
 
 
-def parse_target(text: str) -> TargetConfig:
+def parse_target(text: str) -> Parsed:
     """A target from `BACKEND[:VALUE]`; the value is taken verbatim, further colons included.
 
-    A head that is no backend makes the whole text a value of `openai`; `note_about` says so.
+    A head that is no backend makes the whole text a model of `openai`, with a note.
 
     Raises:
         UsageError: the text is empty, or nothing stands after the colon.
@@ -47,63 +45,25 @@ def parse_target(text: str) -> TargetConfig:
         )
     head, colon, value = text.partition(":")
     backend = ALIASES.get(head, head)
-    if not _is_backend(backend):
-        return TargetConfig(backend="openai", model=text)
+    if not is_backend(backend):
+        return Parsed(TargetConfig(backend="openai", model=text), _note(head, text))
     if colon and not value:
         raise UsageError(f"target '{text}': nothing stands after the colon", f"write '{backend}' or '{backend}:VALUE'")
-    return TargetConfig(backend=backend, model=value or None)
+    return Parsed(TargetConfig(backend=backend, model=value or None), None)
 
 
-def parse_targets(texts: Iterable[str], *, comma: bool = False) -> Spoken:
-    """Several targets and each note once. `comma` splits lists (`--runners a,b`), which `--target` never does."""
-    parts = [part for text in texts for part in (text.split(",") if comma else [text]) if part.strip() or not comma]
-    notes = (note_about(part) for part in parts)
-    return Spoken(tuple(parse_target(part) for part in parts), tuple(dict.fromkeys(note for note in notes if note)))
-
-
-def note_about(text: str) -> str | None:
-    """The sentence to say once when `text` names no backend and is taken for a model of an OpenAI-compatible endpoint."""
-    text = text.strip()
-    head = text.partition(":")[0]
-    if not text or _is_backend(ALIASES.get(head, head)):
-        return None
-    close = get_close_matches(head, [*BACKENDS, *ALIASES], 1, 0.8)
-    meant = f" (for the backend '{close[0]}', write it so)" if close else ""
-    return f"'{head}' is no backend, so '{text}' is taken as openai:{text}{meant}"
+def is_backend(name: str) -> bool:
+    """Whether `name` is a backend of ours or an installed one; an alias is not."""
+    return name in BACKENDS or name in registry.names("backends")
 
 
 def name_of(target: TargetConfig) -> str:
     """A path-safe name for a target: its own, or backend and value. Of a path only the file's stem is used."""
     if target.name is not None:
-        if not _NAME.fullmatch(target.name):
-            raise UsageError(
-                f"target name '{target.name}' is not safe in a path", "use letters, digits, '.', '_' and '-', at most 100"
-            )
         return target.name
     value = _without_place(target)
     slug = _UNSAFE.sub("-", f"{target.backend}-{value}" if value else target.backend).strip("-.")
     return slug[:NAME_LENGTH].rstrip("-.")
-
-
-def names_of(targets: Sequence[TargetConfig]) -> tuple[str, ...]:
-    """One unique name per target in order, told apart by -2, -3, … also where a file system ignores case.
-
-    Raises:
-        UsageError: two targets were given the same name by hand.
-    """
-    names: list[str] = []
-    taken = {target.name.casefold() for target in targets if target.name}
-    if len(taken) < sum(1 for target in targets if target.name):
-        raise UsageError("two targets have the same name", "give each of them a 'name' of its own")
-    for target in targets:
-        name = first = name_of(target)
-        number = 2
-        while target.name is None and name.casefold() in taken:
-            tail = f"-{number}"
-            name, number = first[: NAME_LENGTH - len(tail)] + tail, number + 1
-        taken.add(name.casefold())
-        names.append(name)
-    return tuple(names)
 
 
 def looks_like_path(value: str) -> bool:
@@ -119,5 +79,7 @@ def _without_place(target: TargetConfig) -> str:
     return value
 
 
-def _is_backend(name: str) -> bool:
-    return name in BACKENDS or name in registry.names("backends")
+def _note(head: str, text: str) -> str:
+    close = get_close_matches(head, [*BACKENDS, *ALIASES], 1, 0.8)
+    meant = f" (if you meant the backend '{close[0]}', write it so)" if close else ""
+    return f"'{head}' is no backend, so '{text}' is taken as openai:{text}{meant}"

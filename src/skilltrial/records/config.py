@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 from skilltrial.records.plan import Budgets, Hooks
 from skilltrial.records.record import JsonObject, Record
@@ -18,61 +18,91 @@ class TargetConfig(Record):
     """One target. Keys that only one backend knows go into `options`."""
 
     backend: str
+    """What kind of target: claude-code, openai, adapter, …"""
     model: str | None = None
     """The value after the colon: a model, a path to an executable or a weights file."""
-    name: str | None = None
+    name: str | None = Field(default=None, pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$")
+    """Its name in folders and reports: letters, digits, '.', '_', '-'. Default: backend and model."""
     base_url: str | None = None
+    """Address of the endpoint, of HTTP backends and of programs that take one."""
     api_key_env: str | None = None
     """Name of the variable that holds the key; never the key."""
     params: JsonObject = {}
+    """Request parameters of HTTP backends, as temperature; never model or messages."""
     headers: dict[str, str] = {}
+    """HTTP headers to send as well."""
     env: tuple[str, ...] = ()
+    """Names of variables let through to this program; their values are never stored."""
     args: tuple[str, ...] = ()
+    """More arguments for the program or adapter."""
     allowed_tools: tuple[str, ...] = ()
+    """Tools the agent may use, where its program can be told."""
     reasoning_effort: str | None = None
+    """How hard the model is to think, where it can be told."""
     pricing: dict[str, float] | None = None
+    """US dollars per token: prompt, completion, input_cache_read, input_cache_write."""
     timeout_s: float | None = None
+    """Seconds one run may take."""
     options: JsonObject = {}
+    """Settings that only this backend knows."""
 
 
 class SuiteConfig(Record):
     """A skill with a suite that lies elsewhere."""
 
     skill: str
+    """Folder of the skill."""
     evals: str
+    """Suite file."""
 
 
 class GateConfig(Record):
     """Conditions of the gate; None: not said."""
 
     cases: Literal["majority", "every", "none"] | None = None
+    """Which repetitions of a case must pass its required checks. Default majority."""
     checks: Literal["required", "all"] | None = None
+    """all: rubric sentences count too. Default required: deterministic checks alone."""
     minimum_lift: float | None = None
+    """Smallest lift that is green, as a share: 0.1 is ten points."""
     minimum_pass_rate: float | None = None
+    """Smallest pass rate that is green, from 0 to 1; replaces the rule for cases."""
     on: Literal["interval", "point"] | None = None
+    """Whether the interval (default) or the estimate alone decides about minimum_lift."""
     scope: Literal["these", "like"] | None = None
+    """Whose interval: a rerun of these cases (default), or cases like these."""
     allow_unmeasured: str | int | None = None
+    """Cells that may end unmeasured under every: a number, or a share as 5%. Default 0."""
     count_as_failed: tuple[Literal["agent_error", "timeout"], ...] | None = None
+    """Outcomes counted as failed cells instead of missing ones."""
 
 
 class ReportConfig(Record):
     """Where reports go besides the experiment's folder."""
 
     title: str | None = None
+    """Title of the HTML page."""
     output: tuple[str, ...] = ()
     """Files by suffix: .xml .md .json .html .csv."""
     tree: bool | None = None
+    """Write a folder per cell. Default: for everything but HTTP targets."""
     layout: Literal["iteration", "flat"] | None = None
+    """Folder layout of agent-skills-eval, for its users; default iteration."""
 
 
 class LoggingConfig(Record):
     """What is said while it runs."""
 
     format: Literal["pretty", "jsonl", "silent"] | None = None
+    """For people, one JSON object a line, or nothing. Default pretty."""
     file: str | None = None
+    """Where jsonl lines go; default the error stream."""
     verbose: bool | None = None
+    """Say more: prompts and answers."""
     color: bool | Literal["auto"] | None = None
+    """Colors; auto: on a terminal unless NO_COLOR is set."""
     snippet_length: int | None = None
+    """Characters of a prompt or answer shown. Default 200."""
 
 
 class Config(Record):

@@ -145,19 +145,26 @@ class Budgets(Record):
     """Caps on the whole experiment and limits per cell. None: no cap; unknown values never trip one."""
 
     max_cost_usd: float | None = None
+    """US dollars the whole experiment may cost."""
     max_calls: int | None = None
+    """Model calls and agent runs it may make."""
     max_duration_s: float | None = None
+    """Seconds it may take."""
     per_case: dict[str, float] = {}
     """input_tokens, non_cached_input_tokens, output_tokens, reasoning_tokens, total_tokens, cost_usd, duration_s, tool_calls."""
     action: Literal["warn", "fail", "stop-suite"] = "fail"
+    """What a limit per case does when a run exceeded it."""
 
 
 class Hooks(Record):
     """Shell commands around a run."""
 
     pre_run: tuple[str, ...] = ()
+    """Before the first run; a failure stops everything."""
     post_grade: tuple[str, ...] = ()
+    """After each graded cell; a JSON list of {text, passed} it prints becomes grades."""
     post_run: tuple[str, ...] = ()
+    """At the end; a failure is recorded."""
     timeout_s: float | None = None
     """Seconds one hook may take; None: 600."""
 
@@ -247,11 +254,15 @@ def cells(plan: Plan) -> Iterator[Cell]:
                 yield cell
 
 
-def cells_of(group: CellGroup, seed: int) -> Iterator[Cell]:
-    """The repetitions of a group in order, each with its own seed derived from the experiment's."""
+def cell_of(group: CellGroup, repetition: int, seed: int) -> Cell:
+    """One repetition of a group, with its own seed derived from the experiment's; all arms of a block share it."""
     from zlib import crc32
 
-    base = f"{group.skill}/{group.case}/{group.target}"
+    number = crc32(f"{seed}/{group.skill}/{group.case}/{group.target}/{repetition}".encode()) & 0x7FFFFFFF
+    return Cell(group.skill, group.case, group.target, group.arm, repetition, group.inputs, number)
+
+
+def cells_of(group: CellGroup, seed: int) -> Iterator[Cell]:
+    """The repetitions of a group in order."""
     for repetition in range(1, group.repetitions + 1):
-        number = crc32(f"{seed}/{base}/{repetition}".encode()) & 0x7FFFFFFF  # both arms of a block share it
-        yield Cell(group.skill, group.case, group.target, group.arm, repetition, group.inputs, number)
+        yield cell_of(group, repetition, seed)
