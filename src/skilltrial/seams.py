@@ -145,6 +145,10 @@ class Limiter(Protocol):
 
     def succeeded(self, key: str) -> None: ...
 
+    def allow(self, key: str, slots: int) -> None:
+        """At most `slots` at once for this key."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Machine:
@@ -425,7 +429,9 @@ class ExperimentView(Protocol):
 class Out(Protocol):
     """Where a report writes; redaction is inside."""
 
-    def write(self, name: str, text: str) -> Path: ...
+    def write(self, name: str, text: str | bytes) -> Path:
+        """Writes a file below the report's root and says where it is. Bytes are taken from blobs and already masked."""
+        ...
 
 
 class Report(Protocol):

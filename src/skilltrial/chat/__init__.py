@@ -1,0 +1,1 @@
+"""One model call over HTTP: what is sent, how it is retried, and what comes back as an AgentRun."""

@@ -1,0 +1,28 @@
+"""Any endpoint that speaks OpenAI's chat completions: OpenAI, OpenRouter, Ollama, vLLM, llama.cpp."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+from urllib.parse import urlsplit
+
+from skilltrial.backends._http import HttpTarget
+from skilltrial.chat import openai as wire
+from skilltrial.chat.wire import Wire
+
+
+class OpenAI(HttpTarget):
+    """A model behind `POST {base_url}/chat/completions`."""
+
+    name: ClassVar[str] = "openai"
+    wire: ClassVar[Wire] = wire
+    address_variable: ClassVar[str] = "OPENAI_BASE_URL"
+    default_address: ClassVar[str] = "https://api.openai.com/v1"
+    default_key: ClassVar[str] = "OPENAI_API_KEY"
+
+    def default_key_for(self, address: str) -> str:
+        """OpenRouter's keys have a variable of their own."""
+        host = urlsplit(address).hostname or ""
+        return "OPENROUTER_API_KEY" if host == "openrouter.ai" or host.endswith(".openrouter.ai") else self.default_key
+
+
+plugin = OpenAI
