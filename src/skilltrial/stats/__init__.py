@@ -1,0 +1,1 @@
+"""Numbers to estimates with intervals: pure functions, no files, no clock, nothing beyond `math`."""
