@@ -1,0 +1,64 @@
+"""What a check looks at: the final text, or a file as the run left it."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from skilltrial.graders._verdict import Scene, Verdict
+from skilltrial.records.suite import FileRef, Stage, landing
+
+READ_BYTES = 4_000_000
+"""Of a file, at most; what is not found in a longer one is not known to be absent."""
+_STAGES: tuple[Stage, ...] = ("flat", "keep", "inputs")
+
+
+class Source(NamedTuple):
+    """A text to look into."""
+
+    text: str
+    label: str
+    """How a reason calls it: `the final text`, or the quoted path."""
+    masked: bool
+    cut: bool = False
+    """Only the first READ_BYTES were read."""
+
+
+def source(path: str | None, scene: Scene) -> Source | Verdict:
+    """The text at `path`, or the final text; a Verdict when there is none to look at: `failed` for a missing file."""
+    view = scene.view
+    if path is None:
+        return Source(view.record.text, "the final text", view.masked(None))
+    spot = clean(path)
+    if isinstance(spot, Verdict):
+        return spot
+    delta = view.record.delta
+    if delta is None:
+        return Verdict.ungraded(f"this run had no folder to look for '{spot}' in")
+    data = view.read(spot, READ_BYTES)
+    if data is not None:
+        text = data.decode("utf-8-sig", "replace")
+        return Source(text, f"'{spot}'", view.masked(spot), cut=len(data) >= READ_BYTES)
+    if delta.truncated:
+        return Verdict.ungraded(f"'{spot}' was not seen, and the list of files was cut at a cap")
+    return Verdict.failed(f"there is no file '{spot}' after the run")
+
+
+def clean(path: str) -> str | Verdict:
+    """The path as manifests spell it; a Verdict for one that leaves the workspace."""
+    spot = PurePosixPath(path.replace("\\", "/") if "/" not in path else path)
+    if spot.is_absolute() or ".." in spot.parts or not spot.parts:
+        return Verdict.ungraded(f"'{path}' is no path inside the workspace")
+    return str(spot)
+
+
+def fixtures(scene: Scene) -> dict[str, FileRef]:
+    """Delivered files by the path where they landed."""
+    found = {}
+    for file in scene.case.fixtures.files:
+        for stage in _STAGES:
+            spot = landing(file.path, stage)
+            ref = scene.view.fixture(spot)
+            if ref is not None:
+                found[spot] = ref
+    return found

@@ -1,0 +1,111 @@
+"""Checks on the files that a run left behind."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from skilltrial.graders._source import clean, fixtures, source
+from skilltrial.graders._verdict import ByType, Scene, Verdict
+from skilltrial.graders.text import holds, lacks
+from skilltrial.records.checks import FileText, PathOnly
+from skilltrial.records.evidence import Delta
+
+_CUT = "the list of files was cut at a cap, so absence proves nothing"
+
+
+def _looked_up(path: str, scene: Scene) -> tuple[str, Delta] | Verdict:
+    spot = clean(path)
+    if isinstance(spot, Verdict):
+        return spot
+    delta = scene.view.record.delta
+    if delta is None:
+        return Verdict.ungraded(f"this run had no folder to look for '{spot}' in")
+    return spot, delta
+
+
+def file_exists(options: PathOnly, scene: Scene) -> Verdict:
+    """Passed for a file that the run created or changed; a path ending in `/` asks for a folder with such a file."""
+    found = _looked_up(options.path, scene)
+    if isinstance(found, Verdict):
+        return found
+    spot, delta = found
+    for word, files in (("created", delta.created), ("changed", delta.changed)):
+        for file in files:
+            if file.path == spot or (options.path.endswith("/") and file.path.startswith(f"{spot}/")):
+                return Verdict.passed(f"the run {word} '{file.path}'", f"{file.path} ({file.size:,} bytes)")
+    return Verdict.ungraded(f"'{spot}': {_CUT}") if delta.truncated else Verdict.failed(_absence(spot, delta, scene))
+
+
+def _absence(spot: str, delta: Delta, scene: Scene) -> str:
+    """Why the file does not count as created, with the nearest thing there is."""
+    if spot in delta.deleted:
+        return f"the run deleted '{spot}'"
+    if scene.view.fixture(spot) is not None:
+        return f"'{spot}' is a fixture that the run left as it was"
+    left = [file.path for file in (*delta.created, *delta.changed)]
+    if any(path.startswith(f"{spot}/") for path in left):
+        return f"'{spot}' is a folder, not a file (end the path with '/' to ask for a folder)"
+    name = spot.rsplit("/", 1)[-1].casefold()
+    near = next((path for path in left if path.rsplit("/", 1)[-1].casefold() == name), None)
+    return f"the run made no file '{spot}'" + (f"; there is '{near}'" if near else "")
+
+
+def file_not_exists(options: PathOnly, scene: Scene) -> Verdict:
+    """Passed when neither a file nor a folder of that name is there after the run, whoever made it."""
+    found = _looked_up(options.path, scene)
+    if isinstance(found, Verdict):
+        return found
+    spot, delta = found
+    left = {file.path for file in (*delta.created, *delta.changed)} | fixtures(scene).keys()
+    there = next((path for path in sorted(left - set(delta.deleted)) if path == spot or path.startswith(f"{spot}/")), None)
+    if there:
+        return Verdict.failed(f"'{there}' is there after the run", there)
+    if delta.truncated:
+        return Verdict.ungraded(f"'{spot}': {_CUT}")
+    return Verdict.passed(f"there is no '{spot}' after the run")
+
+
+def file_unchanged(options: PathOnly, scene: Scene) -> Verdict:
+    """Passed when a fixture is what it was; a path that is no fixture has nothing to be compared with."""
+    found = _looked_up(options.path, scene)
+    if isinstance(found, Verdict):
+        return found
+    spot, delta = found
+    if scene.view.fixture(spot) is None:
+        return Verdict.ungraded(f"'{spot}' is no fixture of this case, so there is nothing to compare it with")
+    if spot in delta.deleted:
+        return Verdict.failed(f"the run deleted '{spot}'")
+    if any(file.path == spot for file in (*delta.changed, *delta.created)):
+        return Verdict.failed(f"the run changed '{spot}'")
+    if delta.truncated:
+        return Verdict.ungraded(f"'{spot}': {_CUT}")
+    return Verdict.passed(f"'{spot}' is as it was delivered")
+
+
+def file_contains(options: FileText, scene: Scene) -> Verdict:
+    """Passed when the file, or the final text when no path is given, holds the text; a missing file fails."""
+    seen = source(options.path, scene)
+    return seen if isinstance(seen, Verdict) else holds(seen, options.contains, options.case_sensitive)
+
+
+def file_not_contains(options: FileText, scene: Scene) -> Verdict:
+    """Passed when the file lacks the text. A missing file fails here too: it shows nothing."""
+    seen = source(options.path, scene)
+    if isinstance(seen, Verdict):
+        return seen._replace(reason=f"{seen.reason} (a missing file fails this check too)") if seen.state == "failed" else seen
+    return lacks(seen, options.contains, options.case_sensitive)
+
+
+class Files(ByType):
+    """What was created, changed, deleted or left alone, and what stands in it."""
+
+    rules: ClassVar = {
+        "file_exists": file_exists,
+        "file_not_exists": file_not_exists,
+        "file_unchanged": file_unchanged,
+        "file_contains": file_contains,
+        "file_not_contains": file_not_contains,
+    }
+
+
+plugin = Files()

@@ -1,0 +1,101 @@
+"""Files that a run created, changed, deleted or left alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from skilltrial.records.evidence import GitDelta
+
+
+def test_a_file_the_run_created_or_changed_exists(run: Any) -> None:
+    view = run.view(created={"result.json": b"{}"}, changed={"in.txt": b"new"}, fixtures={"in.txt": b"old"})
+    assert run.grade("file_exists", view, path="result.json").state == "passed"
+    assert run.grade("file_exists", view, path="./in.txt").state == "passed"
+
+
+def test_a_fixture_left_alone_does_not_count_as_created(run: Any) -> None:
+    grade = run.grade("file_exists", run.view(fixtures={"in.txt": b"old"}), path="in.txt")
+    assert grade.state == "failed"
+    assert "fixture" in grade.reason
+
+
+def test_a_missing_file_is_reported_with_its_namesake(run: Any) -> None:
+    grade = run.grade("file_exists", run.view(created={"out/Result.json": b"{}"}), path="result.json")
+    assert grade.state == "failed"
+    assert "there is 'out/Result.json'" in grade.reason
+
+
+def test_a_folder_is_asked_for_with_a_slash(run: Any) -> None:
+    view = run.view(created={"out/a.txt": b"a"})
+    assert run.grade("file_exists", view, path="out/").state == "passed"
+    assert run.grade("file_exists", view, path="out").state == "failed"
+
+
+def test_absence_is_about_what_lies_there_whoever_made_it(run: Any) -> None:
+    view = run.view(created={"made/a.txt": b""}, fixtures={"given.txt": b"", "gone.txt": b""}, deleted=["gone.txt"])
+    states = {path: run.grade("file_not_exists", view, path=path).state for path in ("made", "given.txt", "gone.txt", "never")}
+    assert states == {"made": "failed", "given.txt": "failed", "gone.txt": "passed", "never": "passed"}
+
+
+def test_unchanged_holds_for_a_fixture_that_is_what_it_was(run: Any) -> None:
+    fixtures = {"same.txt": b"1", "changed.txt": b"1", "gone.txt": b"1"}
+    view = run.view(changed={"changed.txt": b"2"}, deleted=["gone.txt"], fixtures=fixtures)
+    assert run.grade("file_unchanged", view, path="same.txt").state == "passed"
+    assert run.grade("file_unchanged", view, path="changed.txt").state == "failed"
+    assert run.grade("file_unchanged", view, path="gone.txt").state == "failed"
+
+
+def test_unchanged_gives_no_verdict_on_what_is_no_fixture(run: Any) -> None:
+    assert run.grade("file_unchanged", run.view(), path="never.txt").state == "ungraded"
+
+
+def test_text_in_a_file_ignores_case(run: Any) -> None:
+    view = run.view(created={"a.md": b"\xef\xbb\xbfHello World"})
+    assert run.grade("file_contains", view, path="a.md", contains="hello").state == "passed"
+    assert run.grade("file_not_contains", view, path="a.md", contains="world").state == "failed"
+
+
+def test_a_missing_file_fails_both_ways_and_says_so(run: Any) -> None:
+    view = run.view()
+    assert run.grade("file_contains", view, path="a.md", contains="x").state == "failed"
+    grade = run.grade("file_not_contains", view, path="a.md", contains="x")
+    assert grade.state == "failed"
+    assert "missing file fails this check too" in grade.reason
+
+
+def test_without_a_path_the_final_text_is_meant(run: Any) -> None:
+    view = run.view("the answer", folder=False)
+    assert run.grade("file_contains", view, contains="Answer").state == "passed"
+    assert run.grade("file_not_contains", view, contains="Answer").state == "failed"
+
+
+@pytest.mark.parametrize("type_", ["file_exists", "file_not_exists", "file_contains"])
+def test_absence_from_a_cut_list_proves_nothing(run: Any, type_: str) -> None:
+    options = {"contains": "x"} if type_ == "file_contains" else {}
+    assert run.grade(type_, run.view(truncated=True), path="a.md", **options).state == "ungraded"
+
+
+@pytest.mark.parametrize("type_", ["file_exists", "file_not_exists", "file_unchanged", "file_contains", "git_clean"])
+def test_a_run_without_a_folder_gives_no_verdict_on_files(run: Any, type_: str) -> None:
+    options: dict[str, Any] = {} if type_ == "git_clean" else {"path": "a.md"}
+    if type_ == "file_contains":
+        options["contains"] = "x"
+    assert run.grade(type_, run.view("a.md x", folder=False), **options).state == "ungraded"
+
+
+@pytest.mark.parametrize("path", ["../outside", "/etc/passwd", "a/../../b"])
+def test_a_path_that_leaves_the_workspace_is_never_looked_at(run: Any, path: str) -> None:
+    assert run.grade("file_exists", run.view(created={"a": b""}), path=path).state == "ungraded"
+
+
+def test_git_is_clean_when_its_status_is_empty(run: Any) -> None:
+    assert run.grade("git_clean", run.view(git=GitDelta())).state == "passed"
+    grade = run.grade("git_clean", run.view(git=GitDelta(status=(" M a.py", "?? b.py"))))
+    assert grade.state == "failed"
+    assert "b.py" in grade.quote
+
+
+def test_git_without_a_record_gives_no_verdict(run: Any) -> None:
+    assert run.grade("git_clean", run.view()).state == "ungraded"
