@@ -116,9 +116,13 @@ class HttpTarget(Record):
         if self.max_connections is not None:
             machine.limiter.allow(self.limit_key(machine.environ), self.max_connections)
         try:
-            yield HttpRunner(asker, self.model or "", self.params)
+            yield HttpRunner(asker, self.model or "", self.request_params())
         finally:
             asker.close()
+
+    def request_params(self) -> JsonObject:
+        """What every request carries besides model and messages."""
+        return self.params
 
     def endpoint(self, machine: Machine) -> Endpoint:
         """Address with headers and key, ready to be called."""

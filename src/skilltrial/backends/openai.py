@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from skilltrial.backends._http import HttpTarget
 from skilltrial.chat import openai as wire
 from skilltrial.chat.wire import Wire
+from skilltrial.records.record import JsonObject
 
 
 class OpenAI(HttpTarget):
@@ -18,6 +19,12 @@ class OpenAI(HttpTarget):
     address_variable: ClassVar[str] = "OPENAI_BASE_URL"
     default_address: ClassVar[str] = "https://api.openai.com/v1"
     default_key: ClassVar[str] = "OPENAI_API_KEY"
+
+    reasoning_effort: str | None = None
+    """Sent as the parameter of that name."""
+
+    def request_params(self) -> JsonObject:
+        return {**({"reasoning_effort": self.reasoning_effort} if self.reasoning_effort else {}), **self.params}
 
     def default_key_for(self, address: str) -> str:
         """OpenRouter's keys have a variable of their own."""

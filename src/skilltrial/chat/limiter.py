@@ -30,11 +30,12 @@ class _Key:
 class AimdLimiter:
     """Slots per key, first come first served. Additive rise, halving once per window, never below one.
 
-    Refusals of calls that were already under way when the limit was cut say nothing new, hence the window.
+    Refusals of calls that were already under way when the limit was cut say nothing new, hence the window. What is halved is
+    the number of calls in flight, so `slots` may be larger than the number of threads that ever ask.
     """
 
     def __init__(
-        self, slots: int = 16, *, stopping: Callable[[], bool] = lambda: False, clock: Callable[[], float] = time.monotonic
+        self, slots: int = 256, *, stopping: Callable[[], bool] = lambda: False, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._slots = max(1, slots)
         self._stopping = stopping
@@ -70,7 +71,7 @@ class AimdLimiter:
         with self._lock:
             entry, now = self._key(key), self._clock()
             if now - entry.cut_at >= _WINDOW_S:
-                entry.limit = max(1.0, entry.limit / 2)
+                entry.limit = max(1.0, min(entry.limit, entry.in_use + 1.0) / 2)  # the refused call has left its slot
                 entry.cut_at = now
 
     def succeeded(self, key: str) -> None:

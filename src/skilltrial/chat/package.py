@@ -30,6 +30,16 @@ class Package(NamedTuple):
     warnings: tuple[str, ...]
 
 
+def system_message(job: Job) -> str | None:
+    """What a model behind HTTP is told of the skill; None when there is nothing to tell."""
+    return Packages().of(job).system
+
+
+def user_message(job: Job) -> str:
+    """The prompt with the fixtures inlined, the same in every arm."""
+    return Packages().of(job).user
+
+
 class _Text(NamedTuple):
     text: str | None
     warnings: tuple[str, ...]
