@@ -9,8 +9,8 @@ from skilltrial.stats.lift import Rates, on_these_cases, pair
 from skilltrial.stats.like import on_cases_like_these
 from skilltrial.stats.limits import Limits
 from skilltrial.stats.missing import Attempted, bounds, must_survive
-from skilltrial.stats.ratios import typical_ratio
 from skilltrial.stats.rates import rate_on_cases_like_these, rate_on_these_cases
+from skilltrial.stats.ratios import typical_ratio
 from skilltrial.stats.repeats import over_cases, pass_at_k, pass_hat_k
 from skilltrial.stats.several import benjamini_hochberg, holm
 from skilltrial.stats.signflip import sign_flip
