@@ -10,7 +10,6 @@ from typing import Any, Self
 
 from skilltrial.system.files import digest as digest_of
 from skilltrial.system.files import write_atomic
-from skilltrial.system.redaction import Redactor
 
 from skilltrial.errors import UsageError
 from skilltrial.records.evidence import Evidence, Usage
@@ -23,6 +22,7 @@ from skilltrial.store.lock import WriterLock
 from skilltrial.store.masking import masked_comparison, masked_grading
 from skilltrial.store.reading import Reading
 from skilltrial.store.writer import Packed, Writer
+from skilltrial.system.redaction import Redactor
 
 
 class Experiment(Reading):

@@ -9,9 +9,8 @@ from skilltrial.records.grades import Comparison, Grade, Grading, JudgeCall
 from skilltrial.records.plan import Plan
 
 if TYPE_CHECKING:
-    from skilltrial.system.redaction import Redactor
-
     from skilltrial.records.record import Record
+    from skilltrial.system.redaction import Redactor
 
 T = TypeVar("T", bound="Record")
 

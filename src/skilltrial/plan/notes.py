@@ -1,0 +1,97 @@
+"""What the user should know before the experiment starts: a design that cannot answer, arms that are not alike, …"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from skilltrial.plan.limits import stage_of
+from skilltrial.records.plan import Arm, CellGroup, Gate, Judge, Options, SetAside, Target
+from skilltrial.records.suite import Case, Skill, Suite, landing
+from skilltrial.seams import Capabilities
+
+CELLS_FOR_A_WORD = 4
+_FIXED = re.compile(r"(?:^|/)(?:o[1-9](?:$|[-:])|gpt-5)")
+_SAMPLING = frozenset({"temperature", "top_p", "presence_penalty", "frequency_penalty"})
+
+
+def design_notes(groups: Sequence[CellGroup], baseline: bool, gate: Gate, options: Options) -> Iterator[str]:
+    """Whether this many cells can answer at all."""
+    count = options.repetitions
+    if not baseline:
+        yield "no baseline: there will be pass rates, and no lift"
+    elif (cells := _fewest_cells(groups)) < CELLS_FOR_A_WORD:
+        need = -(-CELLS_FOR_A_WORD * count // cells)
+        yield f"{cells} runs per arm cannot show that a skill helps: {CELLS_FOR_A_WORD} are needed (--repetitions {need})"
+    if count == 1:
+        yield "one repetition: a case that fails sometimes cannot be told from one that always does (--repetitions 3 can)"
+    elif count % 2 == 0 and gate.cases == "majority":
+        yield f"{count} repetitions can tie, and a tie leaves the gate open: {count + 1} cannot"
+
+
+def _fewest_cells(groups: Sequence[CellGroup]) -> int:
+    cells: dict[tuple[str, str, str], int] = {}
+    for group in groups:
+        key = (group.skill, group.target, group.arm)
+        cells[key] = cells.get(key, 0) + group.repetitions
+    return min(cells.values())
+
+
+def judge_notes(judge: Judge | None) -> Iterator[str]:
+    if judge and judge.home_field:
+        yield f"the judge {judge.target.name} is also under test: it may favour its own answers (--judge names another)"
+
+
+def target_notes(targets: Sequence[Target]) -> Iterator[str]:
+    """Parameters that a model refuses."""
+    for target in targets:
+        said = {**_params_in(target.options), **target.params}
+        refused = sorted(_SAMPLING & said.keys())
+        if refused and target.value and target.backend == "openai" and _FIXED.search(target.value):
+            yield f"{target.name}: {target.value} refuses {', '.join(refused)}; sent without"
+
+
+def _params_in(options: Mapping[str, object]) -> dict[str, object]:
+    params = options.get("params")
+    return dict(params) if isinstance(params, dict) else {}
+
+
+def skill_notes(skills: Sequence[Skill], suites: Sequence[Suite]) -> Iterator[str]:
+    forced = {suite.skill for suite in suites if all(case.forced for case in suite.cases)}
+    for skill in skills:
+        if skill.frontmatter.get("disable-model-invocation") is True and skill.id not in forced:
+            yield f"{skill.name}: disable-model-invocation is set, so an agent never loads it by itself; only forced runs can show its effect"
+
+
+def check_notes(suites: Sequence[Suite], arms: Sequence[Arm], set_aside: Sequence[SetAside]) -> Iterator[str]:
+    """Checks that do not count alike in both arms or on all targets."""
+    for suite in suites:
+        names = {arm.name for arm in arms if arm.skill == suite.skill}
+        for case in suite.cases:
+            for check in case.checks:
+                asked = names & set(check.arms if check.arms is not None else names)
+                if check.required and check.scored and asked and asked != names:
+                    yield f"{suite.skill}::{case.id}: check '{check.id}' counts only in {', '.join(sorted(asked))}: the arms are not graded alike"
+    uneven = sorted({f"{row.skill}::{row.case}" for row in set_aside if row.target is not None})
+    if uneven:
+        shown = ", ".join(uneven[:5]) + (f" and {len(uneven) - 5} more" if len(uneven) > 5 else "")
+        yield f"targets are not graded alike: checks are set aside on some targets only ({shown})"
+
+
+def fixture_notes(suites: Sequence[Suite], capabilities: Mapping[str, Capabilities]) -> Iterator[str]:
+    """Prompts that name a listed file by a path where it does not land."""
+    for suite in suites:
+        for case in suite.cases:
+            for target, has in capabilities.items():
+                if has.files:
+                    yield from _misnamed(suite, case, target, has)
+
+
+def _misnamed(suite: Suite, case: Case, target: str, has: Capabilities) -> Iterator[str]:
+    for file in case.fixtures.files:
+        lands = landing(file.path, stage_of(case, has))
+        name = lands.rpartition("/")[2]
+        named = re.findall(rf"[\w./-]*(?<![\w.-]){re.escape(name)}(?![\w-])", case.prompt)
+        other = [path for path in (found.removeprefix("./") for found in named) if path not in (lands, name) and "//" not in path]
+        if other and lands not in case.prompt:
+            yield f"{suite.skill}::{case.id}: the prompt says '{other[0]}', but on {target} the file lies at '{lands}'"
