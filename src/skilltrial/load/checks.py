@@ -1,0 +1,408 @@
+"""What suites call a check, in four spellings, as one list of Checks; every option is validated by its record."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from functools import cache
+from typing import Any
+
+from pydantic import ValidationError
+
+from skilltrial.load import patterns
+from skilltrial.load.document import Notes, Pointer, shown
+from skilltrial.records.checks import CHECKS
+from skilltrial.records.suite import Check
+
+WITH_SKILL = "with_skill"
+TEXT_KEYS = ("text", "value", "criterion", "description", "check", "statement", "assertion", "expectation")
+"""Where the sentence of an object without a type stands; the first one given counts."""
+_RUBRIC_KEYS = frozenset(
+    {*TEXT_KEYS, "id", "name", "kind", "category", "weight", "required", "arm", "arms", "type", "notes", "rationale"}
+)
+_COMMON = frozenset({"id", "type", "required", "weight", "arm", "arms", "text", "description"})
+_ALIASES = {
+    "regex_match": "regex",
+    "regex_not_match": "not_regex",
+    "output_contains": "contains",
+    "output_not_contains": "not_contains",
+    "output_matches": "regex",
+    "output_not_matches": "not_regex",
+    "llm": "rubric",
+    "llm_rubric": "rubric",
+    "llm_judge": "rubric",
+    "judge": "rubric",
+    "run_command": "command",
+    "is_json": "valid_json",
+    "schema": "json_schema",
+}
+_RENAMED: dict[str, dict[str, str]] = {
+    "json_schema": {"schema": "json_schema"},
+    "command": {"expected_exit_code": "exit_code", "timeout": "timeout_s"},
+    "number": {"expected": "value", "abs_tolerance": "tolerance", "rel_tolerance": "relative"},
+    "loaded_skill": {"name": "skill"},
+}
+"""Other names of options, by type."""
+_NUMBERS = frozenset({"exit_code", "timeout_s", "tolerance", "relative", "min", "max"})
+_NOT_BLANK = ("value", "contains", "command", "name", "pattern", "json_path", "shell", "path", "stdout_contains")
+_PATH_TYPES = frozenset(kind for kind in CHECKS if not kind.startswith("tool_"))
+_OUTSIDE = re.compile(r"(?:^|/)\.\.(?:/|$)")
+
+
+def safe_path(path: str) -> str | None:
+    """Why a path of a suite is refused; None when it is relative, POSIX and stays inside."""
+    if not path.strip():
+        return "is empty"
+    if path.startswith(("/", "~")) or re.match(r"[A-Za-z]:", path):
+        return "is absolute; paths are relative"
+    if "\\" in path:
+        return "holds a backslash; folders are separated by '/'"
+    if _OUTSIDE.search(path):
+        return "leaves its folder by '..'"
+    if any(ord(letter) < 32 for letter in path):
+        return "holds a control character"
+    return None
+
+
+def from_object(raw: dict[str, Any], at: Pointer, notes: Notes, default_id: str, *, refuse_unknown: bool = False) -> Check | None:
+    """A Check from an object: typed ones by their record, others as a sentence for the judge. None: it has problems, told.
+
+    Args:
+        refuse_unknown: an unknown key is an error (agent-skill-eval), not a warning.
+    """
+    given = raw.get("type")
+    if given is None:
+        return _rubric(raw, at, notes, default_id)
+    if not isinstance(given, str):
+        notes.error("check-type", "'type' is not text", (*at, "type"))
+        return None
+    kind = given.strip().lower().replace("-", "_")
+    kind = _ALIASES.get(kind, kind)
+    if kind == "tool_used":
+        return _tool_used(raw, at, notes, default_id)
+    if kind not in CHECKS or kind == "quality":
+        notes.error("unknown-check-type", f"unknown check type '{shown(given)}'", (*at, "type"), _did_you_mean(kind))
+        return None
+    if kind == "rubric":
+        return _rubric(raw, at, notes, default_id)
+    return _typed(kind, raw, at, notes, default_id, refuse_unknown, from_javascript="regex_match" in given.replace("-", "_"))
+
+
+def tool_assertion(raw: Any, at: Pointer, notes: Notes, default_id: str) -> Check | None:
+    """A Check from one of agent-skills-eval's `tool_assertions`."""
+    if not isinstance(raw, dict):
+        notes.error("check-form", "a tool assertion is an object with 'type'", at)
+        return None
+    given = raw.get("type")
+    kind = str(given).replace("-", "_")
+    if not kind.startswith("tool_") or kind not in CHECKS:
+        known = tuple(name.replace("_", "-") for name in CHECKS if name.startswith("tool_"))
+        close = get_close_matches(str(given), known, 1)
+        hint = (f"did you mean '{close[0]}'? " if close else "") + f"known types: {', '.join(known)}"
+        found = f"unknown tool assertion type '{shown(str(given))}'" if given is not None else "'type' is missing"
+        notes.error("unknown-check-type", found, (*at, "type"), hint)
+        return None
+    return _typed(kind, raw, at, notes, default_id, refuse_unknown=False, from_javascript=True)
+
+
+def sentence(text: Any, at: Pointer, notes: Notes, check_id: str) -> Check | None:
+    """A sentence for the judge."""
+    if not isinstance(text, str):
+        notes.error("assertion-form", f"an assertion is a sentence or an object, not {_kind_of(text)}", at)
+        return None
+    if not text.strip():
+        notes.error("assertion-empty", "an assertion is empty", at)
+        return None
+    return Check(id=check_id, type="rubric", text=text.strip())
+
+
+def options_fault(kind: str, options: Mapping[str, Any]) -> str | None:
+    """The first thing wrong with the options of a check typed by hand (`--assert`); None when they are fine."""
+    notes = Notes("option")
+    _typed(kind, {"type": kind, **options}, (), notes, "option", True, from_javascript=False)
+    return notes.problems[0].found if notes.problems else None
+
+
+def _typed(
+    kind: str, raw: dict[str, Any], at: Pointer, notes: Notes, default_id: str, refuse_unknown: bool, *, from_javascript: bool
+) -> Check | None:
+    before = len(notes.problems)
+    options = _options(kind, raw, at, notes, refuse_unknown, from_javascript)
+    common = _common(raw, at, notes, default_id)
+    record = CHECKS[kind]
+    if any(problem.severity == "error" for problem in notes.problems[before:]):
+        _ = _validated(record, options, raw, at, notes)
+        return None
+    if not _validated(record, options, raw, at, notes) or not _sound(kind, options, at, notes):
+        return None
+    if "case_sensitive" in record.model_fields:
+        options.setdefault("case_sensitive", from_javascript and "i" not in options.get("flags", ""))
+    label = next((raw[key] for key in ("text", "description") if isinstance(raw.get(key), str) and raw[key].strip()), None)
+    indicator = kind == "loaded_skill" or (kind.startswith("tool_") and options.get("name") == "Skill")
+    common["scored"] = common["scored"] and not indicator
+    return Check(type=kind, text=label or _label(kind, options), options=options, **common)
+
+
+def _options(
+    kind: str, raw: dict[str, Any], at: Pointer, notes: Notes, refuse_unknown: bool, from_javascript: bool
+) -> dict[str, Any]:
+    fields = _fields(kind)
+    renamed = _RENAMED.get(kind, {})
+    options: dict[str, Any] = {}
+    for key, value in raw.items():
+        if key in fields:
+            options[key] = value
+        elif key in renamed and renamed[key] not in raw:
+            options[renamed[key]] = value
+        elif kind == "command" and key in ("command", "run", "cmd"):
+            options["shell" if isinstance(value, str) else "argv"] = value
+        elif key == "target" and kind in ("regex", "not_regex"):
+            _target(value, options, at, notes)
+        elif key not in _COMMON and key != "name":
+            _unknown_option(kind, key, fields, at, notes, refuse_unknown)
+    if isinstance(options.get("flags"), str):
+        options["flags"], odd = patterns.python_flags(options["flags"])
+        if odd:
+            notes.error(
+                "pattern-flags",
+                f"unknown flag{'s' * (len(odd) > 1)} '{odd}' of a regular expression",
+                (*at, "flags"),
+                "flags are i, m, s, x",
+            )
+    if from_javascript or kind.startswith("tool_"):
+        options = {key: value for key, value in options.items() if value is not None or key in ("value", "equals")}
+    return options
+
+
+def _target(value: Any, options: dict[str, Any], at: Pointer, notes: Notes) -> None:
+    if isinstance(value, dict) and isinstance(value.get("file"), str):
+        options["path"] = value["file"]
+    elif isinstance(value, dict) and isinstance(value.get("path"), str):
+        options["path"] = value["path"]
+    elif value not in ("assistant-text", "assistant_text", "last_message", "output", None):
+        notes.error(
+            "check-target", f"unknown target {shown(str(value))}", (*at, "target"), "'assistant-text' or {\"file\": PATH}"
+        )
+
+
+def _unknown_option(kind: str, key: str, fields: frozenset[str], at: Pointer, notes: Notes, refuse: bool) -> None:
+    close = get_close_matches(key, [*fields, *_COMMON], 1, 0.75)
+    if close:
+        notes.error("unknown-key", f"'{kind}' has no option '{key}'", (*at, key), f"did you mean '{close[0]}'?")
+    else:
+        known = ", ".join(sorted(fields)) or "none"
+        notes.say(
+            "eee" if refuse else "wwe", "unknown-key", f"'{kind}' has no option '{key}'", (*at, key), f"its options: {known}"
+        )
+
+
+def _common(raw: dict[str, Any], at: Pointer, notes: Notes, default_id: str) -> dict[str, Any]:
+    """The keys every check has."""
+    made: dict[str, Any] = {"id": default_id, "scored": True}
+    if "id" in raw:
+        if (isinstance(raw["id"], str) and raw["id"].strip()) or type(raw["id"]) is int:
+            made["id"] = str(raw["id"]).strip()
+        else:
+            notes.error("check-id", "the id of a check is text", (*at, "id"))
+    if "required" in raw:
+        if isinstance(raw["required"], bool):
+            made["required"] = raw["required"]
+        else:
+            notes.error("check-required", "'required' is true or false", (*at, "required"))
+    if "weight" in raw:
+        weight = raw["weight"]
+        if isinstance(weight, (int, float)) and not isinstance(weight, bool) and 0 < weight < 1e9:
+            made["weight"] = weight
+        else:
+            notes.error("check-weight", "'weight' is a number above 0", (*at, "weight"))
+    if "arm" in raw or "arms" in raw:
+        _arms(raw, at, notes, made)
+    return made
+
+
+def _arms(raw: dict[str, Any], at: Pointer, notes: Notes, made: dict[str, Any]) -> None:
+    key = "arm" if "arm" in raw else "arms"
+    value = raw[key]
+    if value == "both":
+        return
+    if value in ("with-only", "with_only"):
+        value = [WITH_SKILL]
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list) or not names or not all(isinstance(name, str) and name.strip() for name in names):
+        notes.error("check-arms", f"'{key}' is 'with-only', 'both' or a list of arms", (*at, key))
+        return
+    made["arms"] = tuple(names)
+    made["scored"] = len(names) > 1
+
+
+def _rubric(raw: dict[str, Any], at: Pointer, notes: Notes, default_id: str) -> Check | None:
+    key = next((key for key in TEXT_KEYS if isinstance(raw.get(key), str) and raw[key].strip()), None)
+    if key is None and isinstance(raw.get("name"), str) and raw["name"].strip():
+        key = "name"
+    if key is None:
+        seen = ", ".join(map(str, list(raw)[:8])) or "none"
+        notes.error(
+            "assertion-form",
+            f"an assertion needs a sentence or a 'type'; keys seen: {shown(seen)}",
+            at,
+            "put the sentence under 'text'",
+        )
+        return None
+    for other in raw.keys() - _RUBRIC_KEYS:
+        notes.say("iwe", "unknown-key", f"'{shown(other)}' of an assertion is not used", (*at, other))
+    before = len(notes.problems)
+    common = _common(raw, at, notes, default_id)
+    if any(problem.severity == "error" for problem in notes.problems[before:]):
+        return None
+    return Check(type="rubric", text=raw[key].strip(), **common)
+
+
+def _tool_used(raw: dict[str, Any], at: Pointer, notes: Notes, default_id: str) -> Check | None:
+    rest = {key: value for key, value in raw.items() if key not in ("type", "tool", "input_match")}
+    rest.setdefault("name", raw.get("tool"))
+    if "input_match" in raw:
+        notes.error(
+            "check-option",
+            "'input_match' of 'tool_used' is not read yet",
+            (*at, "input_match"),
+            "use 'tool_arg_matches' with a path",
+        )
+        return None
+    bounded = "min" in raw or "max" in raw
+    kind = "tool_call_count" if bounded else "tool_called"
+    if bounded:
+        rest.setdefault("min", 1)
+    return _typed(kind, rest, at, notes, default_id, False, from_javascript=False)
+
+
+def _validated(record: Any, options: dict[str, Any], raw: dict[str, Any], at: Pointer, notes: Notes) -> bool:
+    for key, value in options.items():
+        wrong = None
+        if key == "case_sensitive" and not isinstance(value, bool):
+            wrong = "is true or false"
+        elif key in _NUMBERS and value is not None and (isinstance(value, (bool, str))):
+            wrong = "is a number"
+        if wrong:
+            notes.error("check-option", f"'{key}' {wrong}", (*at, key))
+            return False
+    try:
+        record.model_validate(options)
+    except ValidationError as error:
+        for one in error.errors(include_url=False, include_context=False, include_input=False):
+            _option_fault(one, raw, at, notes)
+        return False
+    return True
+
+
+def _option_fault(one: Any, raw: dict[str, Any], at: Pointer, notes: Notes) -> None:
+    location = tuple(part for part in one["loc"] if isinstance(part, (str, int)))
+    name = str(location[0]) if location else ""
+    if one["type"] == "missing":
+        others = [key for key in raw if key not in _COMMON]
+        close = get_close_matches(name, others, 1, 0.6)
+        notes.error(
+            "check-option",
+            f"'{raw.get('type', 'check')}' needs '{name}'",
+            at,
+            f"is '{close[0]}' meant to be '{name}'?" if close else None,
+        )
+    else:
+        message = one["msg"].removeprefix("Value error, ")
+        place = (*at, *location) if name in raw else at
+        notes.error("check-option", f"'{name}': {message[:1].lower()}{message[1:]}" if name else message, place)
+
+
+def _sound(kind: str, options: dict[str, Any], at: Pointer, notes: Notes) -> bool:
+    """What a record's types cannot say: blanks, paths, patterns, bounds."""
+    before = len(notes.problems)
+    for key in _NOT_BLANK:
+        if isinstance(options.get(key), str) and not options[key].strip():
+            notes.error("check-option", f"'{key}' is empty", (*at, key))
+    for key in ("values", "argv"):
+        if key in options and (not options[key] or any(not str(value).strip() for value in options[key])):
+            notes.error("check-option", f"'{key}' needs at least one text, none of them empty", (*at, key))
+    path = options.get("path")
+    if kind in _PATH_TYPES and isinstance(path, str) and path.strip() and (why := safe_path(path)):
+        notes.error("check-path", f"the path '{shown(path)}' {why}", (*at, "path"))
+    pattern = options.get("pattern")
+    if isinstance(pattern, str) and (why := patterns.fault(pattern)):
+        notes.error("check-pattern", f"'{shown(pattern)}' is no regular expression: {why}", (*at, "pattern"))
+    if kind == "tool_call_count":
+        _bounds(options, at, notes)
+    if kind == "number" and (options.get("tolerance", 0) < 0 or options.get("relative", 0) < 0):
+        notes.error("check-option", "a tolerance is 0 or more", at)
+    return len(notes.problems) == before
+
+
+def _bounds(options: dict[str, Any], at: Pointer, notes: Notes) -> None:
+    low, high = options.get("min"), options.get("max")
+    if low is None and high is None:
+        notes.error("check-option", "a count needs 'min', 'max' or both", at)
+    elif (low is not None and low < 0) or (high is not None and high < 0):
+        notes.error("check-option", "a count is 0 or more", at)
+    elif low is not None and high is not None and low > high:
+        notes.error("check-option", f"'min' {low} is above 'max' {high}", (*at, "min"))
+
+
+@cache
+def _fields(kind: str) -> frozenset[str]:
+    return frozenset(CHECKS[kind].model_fields)
+
+
+def _did_you_mean(kind: str) -> str:
+    known = sorted(set(CHECKS) - {"quality"})
+    close = get_close_matches(kind, known, 1) or get_close_matches(kind, list(_ALIASES), 1)
+    return (f"did you mean '{close[0]}'? " if close else "") + f"known types: {', '.join(known)}"
+
+
+def _kind_of(value: Any) -> str:
+    names = {dict: "an object", list: "a list", str: "text", bool: "true or false", int: "a number", float: "a number"}
+    return names.get(type(value), "null")
+
+
+_LABELS: dict[str, Callable[[dict[str, Any]], str]] = {
+    "contains": lambda o: f"the answer contains '{o['value']}'",
+    "not_contains": lambda o: f"the answer does not contain '{o['value']}'",
+    "contains_all": lambda o: "the answer contains all of " + ", ".join(f"'{v}'" for v in o["values"]),
+    "contains_any": lambda o: "the answer contains one of " + ", ".join(f"'{v}'" for v in o["values"]),
+    "regex": lambda o: f"{_subject(o)} matches /{o['pattern']}/{o.get('flags', '')}",
+    "not_regex": lambda o: f"{_subject(o)} does not match /{o['pattern']}/{o.get('flags', '')}",
+    "file_exists": lambda o: f"the run creates or changes {o['path']}",
+    "file_not_exists": lambda o: f"there is no {o['path']}",
+    "file_unchanged": lambda o: f"{o['path']} is unchanged",
+    "file_contains": lambda o: f"{_subject(o)} contains '{o['contains']}'",
+    "file_not_contains": lambda o: f"{_subject(o)} does not contain '{o['contains']}'",
+    "loaded_skill": lambda o: f"the skill {o.get('skill') or 'under test'} is loaded",
+    "command_ran": lambda o: f"a command holding '{o['command']}' ran",
+    "command_not_ran": lambda o: f"no command holding '{o['command']}' ran",
+    "tests_pass": lambda o: f"the tests pass ({o['command']})" if o.get("command") else "the tests pass",
+    "git_clean": lambda _: "the git work tree is clean",
+    "json_path": lambda o: f"{o['json_path']} is there" + (f" and equals {o['equals']!r}" if o.get("equals") is not None else ""),
+    "json_path_not_exists": lambda o: f"there is no {o['json_path']}",
+    "valid_json": lambda o: f"{_subject(o)} is valid JSON",
+    "json_schema": lambda o: f"{_subject(o)} satisfies its JSON Schema",
+    "number": lambda o: f"the number is {o['value']}" + (f" ± {o['tolerance']}" if o.get("tolerance") else ""),
+    "command": lambda o: f"`{o.get('shell') or ' '.join(map(str, o.get('argv', ())))}` ends with status {o.get('exit_code', 0)}",
+    "tool_called": lambda o: f"the tool {o['name']} is called",
+    "tool_not_called": lambda o: f"the tool {o['name']} is not called",
+    "tool_arg_equals": lambda o: f"the argument {o['path']} of {o['name']} equals {o['value']!r}",
+    "tool_arg_contains": lambda o: f"the argument {o['path']} of {o['name']} contains '{o['value']}'",
+    "tool_arg_matches": lambda o: f"the argument {o['path']} of {o['name']} matches /{o['pattern']}/{o.get('flags', '')}",
+    "tool_call_count": lambda o: f"{o.get('name') or 'tools'} called {_count(o)} times",
+}
+
+
+def _label(kind: str, options: dict[str, Any]) -> str:
+    return shown(_LABELS[kind](options), 200)
+
+
+def _subject(options: dict[str, Any]) -> str:
+    return str(options.get("path") or "the answer")
+
+
+def _count(options: dict[str, Any]) -> str:
+    low, high = options.get("min"), options.get("max")
+    if low is not None and high is not None:
+        return f"{low} to {high}" if low != high else str(low)
+    return f"at least {low}" if low is not None else f"at most {high}"
