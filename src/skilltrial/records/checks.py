@@ -38,6 +38,8 @@ class PathOnly(Record):
     """`file_exists` (created or changed by the run), `file_not_exists`, `file_unchanged`."""
 
     path: str
+    anywhere: bool = False
+    """True: a file whose path ends in `path`, in any folder, is meant (agent-skill-eval's sentences)."""
 
 
 class FileText(Record):
@@ -52,6 +54,8 @@ class LoadedSkill(Record):
     """`loaded_skill`: the run's record shows that the skill was loaded. None: the skill under test."""
 
     skill: str | None = None
+    loaded: bool = True
+    """False: the record shows that it was not loaded (a trigger query that is a near miss)."""
 
 
 class CommandText(Record):
