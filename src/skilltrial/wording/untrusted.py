@@ -13,7 +13,7 @@ _SEQUENCES = re.compile(
 _CONTROLS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff\ufff9-\ufffb]"
 )
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|<>~$&])")
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]#!|<>~$&])")
 _MENTION = re.compile(r"@(?=[A-Za-z0-9])")
 _REFERENCE = re.compile(r"#(?=\d)")
 _SCHEME = re.compile(r"(?i)\b(https?|ftp|mailto|www)(?=[:.])")
@@ -81,3 +81,8 @@ def csv_cell(value: object) -> object:
 def xml(text: str) -> str:
     """Text that XML 1.0 can hold, escape sequences gone."""
     return "".join(char for char in plain(text) if char not in "\ufffe\uffff")
+
+
+def line_keeping(text: str, limit: int | None = None) -> str:
+    """`line` for a piece of a sentence: the space it begins with stays."""
+    return (" " if text[:1] == " " else "") + line(text, limit)

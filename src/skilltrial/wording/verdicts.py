@@ -228,3 +228,56 @@ def gate(result: GateResult) -> str:
     if result.exit_code == 2:
         word = "nothing decided"
     return f"Gate {word} (exit code {result.exit_code})"
+
+
+class Headline(NamedTuple):
+    """One sentence in three parts; the middle one carries the colour."""
+
+    before: str
+    word: str
+    after: str
+    tone: str
+
+    def __str__(self) -> str:
+        return self.before + self.word + self.after
+
+
+def headline(summary: Summary) -> Headline:
+    """The answer in one sentence: of the only comparison, or counted over all of them."""
+    if not summary.lifts:
+        return Headline("", "Nothing to compare", ": there is no pair of arms with graded runs.", "quiet")
+    if len(summary.lifts) == 1:
+        return _single(summary, summary.lifts[0])
+    return _counted(summary.lifts)
+
+
+def _single(summary: Summary, lift: Lift) -> Headline:
+    who = subject(lift)
+    tone = mark(lift.verdict).tone
+    told = rates(summary, lift)
+    tail = f" on {lift.target}: {told}" if told else f" on {lift.target}."
+    tail = tail.replace("without the skill", "without it") if lift.arm == WITH_SKILL else tail
+    if lift.verdict in ("helps", "hurts"):
+        return Headline(f"{who[:1].upper()}{who[1:]} ", lift.verdict, tail, tone)
+    if lift.verdict == "no meaningful effect":
+        return Headline(f"{who[:1].upper()}{who[1:]} has ", lift.verdict, tail, tone)
+    if lift.verdict == "not measured":
+        return Headline(f"{who[:1].upper()}{who[1:]} was ", "not measured", f" on {lift.target}: {why(lift.reason)}.", tone)
+    return Headline("It is ", "not decided", f" whether {who} helps{tail}", tone)
+
+
+def _counted(lifts: tuple[Lift, ...]) -> Headline:
+    skills, targets = {lift.skill for lift in lifts}, {lift.target for lift in lifts}
+    counts: dict[str, int] = {}
+    for lift in lifts:
+        word = mark(lift.verdict).word
+        counts[word] = counts.get(word, 0) + 1
+    what = "target" if len(skills) == 1 else "skill" if len(targets) == 1 else "comparison"
+    lead = "helps" if counts.get("helps") else "hurts" if counts.get("hurts") else next(iter(counts))
+    number = f" {counts[lead]} of {words.many(len(lifts), what)}"
+    rest = "".join(f"; {word}: {count}" for word, count in counts.items() if word != lead)
+    tone = {"helps": "good", "hurts": "bad"}.get(lead, "quiet")
+    if len(skills) == 1 and lead in ("helps", "hurts"):
+        return Headline("The skill ", lead, f" on{number}{rest}.", tone)
+    verb = lead.removesuffix("s") if lead in ("helps", "hurts") and counts[lead] != 1 else lead
+    return Headline(f"{number.strip()}: ", verb, f"{rest}.", tone)

@@ -35,7 +35,7 @@ METRICS: Mapping[str, str] = {
 DELIVERIES: Mapping[str, str] = {
     "installed": "installed where the agent looks for skills",
     "injected": "injected into the prompt: this says nothing about discovery or scripts",
-    "body_only": "body only, injected: this says nothing about discovery, references or scripts",
+    "body_only": "injected, body only: this says nothing about discovery, references or scripts",
     "forced": "forced on: this says nothing about discovery",
     "none": "no skill",
 }
@@ -144,8 +144,12 @@ def outcome(state: str | None) -> str:
 
 
 def counted(states: Mapping[str, int]) -> str:
-    """{"timeout": 2, "not_run": 1} -> `2 timeout, 1 not run`; empty when there are none."""
-    return ", ".join(f"{number} {outcome(state)}" for state, number in states.items() if number)
+    """{"timeout": 2, "not_run": 1} -> `2 timeouts, 1 not run`; empty when there are none."""
+    return ", ".join(f"{number:,} {_plural(outcome(state), number)}" for state, number in states.items() if number)
+
+
+def _plural(words: str, number: int) -> str:
+    return words + "s" if number != 1 and words.endswith(("timeout", "error")) else words
 
 
 def listed(items: Sequence[str], limit: int = 5) -> str:

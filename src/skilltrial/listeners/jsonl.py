@@ -1,0 +1,35 @@
+"""`--log-format jsonl`: the lines of `progress.jsonl` to a file, or to stderr."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TextIO
+
+from skilltrial.listeners._stream import Stream
+from skilltrial.records.news import News
+from skilltrial.system.files import Appender
+from skilltrial.system.redaction import Redactor
+
+
+class JsonLines:
+    """One JSON object a line; nothing else is ever mixed in."""
+
+    def __init__(self, path: Path | None = None, redactor: Redactor | None = None, stream: TextIO | None = None) -> None:
+        self._file = Appender(path, redactor) if path is not None else None
+        self._stream = Stream(stream or sys.stderr)
+        self._redactor = redactor
+
+    def hear(self, news: News) -> None:
+        line = news.to_json(exclude_none=True)
+        if self._file is not None:
+            self._file.append(line)
+        else:
+            self._stream.line(self._redactor.text(line)[0] if self._redactor else line)
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
+
+plugin = JsonLines

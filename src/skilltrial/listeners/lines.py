@@ -1,0 +1,33 @@
+"""Where there is no terminal: one line per finished cell, on stderr."""
+
+from __future__ import annotations
+
+import sys
+from typing import TextIO
+
+from skilltrial.listeners import _phrases
+from skilltrial.listeners._stream import Stream
+from skilltrial.records.news import News
+
+
+class Lines:
+    """Cell, outcome, checks passed, time, tokens, cost; trouble ends with the line that shows the cell."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = Stream(stream or sys.stderr)
+
+    def hear(self, news: News) -> None:
+        if news.type in ("cell_finished", "cell_failed"):
+            self._stream.line(_phrases.finished(news))
+            if _phrases.is_trouble(news):
+                self._stream.line(_phrases.show_line(news))
+        else:
+            told = _phrases.aside(news)
+            if told:
+                self._stream.line(told)
+
+    def close(self) -> None:
+        """Every line is out already."""
+
+
+plugin = Lines
