@@ -91,7 +91,7 @@ def _misnamed(suite: Suite, case: Case, target: str, has: Capabilities) -> Itera
     for file in case.fixtures.files:
         lands = landing(file.path, stage_of(case, has))
         name = lands.rpartition("/")[2]
-        named = re.findall(rf"[\w./-]*(?<![\w.-]){re.escape(name)}(?![\w-])", case.prompt)
-        other = [path for path in (found.removeprefix("./") for found in named) if path not in (lands, name) and "//" not in path]
-        if other and lands not in case.prompt:
-            yield f"{suite.skill}::{case.id}: the prompt says '{other[0]}', but on {target} the file lies at '{lands}'"
+        found = re.findall(rf"[\w./-]*(?<![\w.-]){re.escape(name)}(?![\w-])", case.prompt)
+        named = [path.removeprefix("./") for path in found if "//" not in path]
+        if named and not {lands, name} & set(named):
+            yield f"{suite.skill}::{case.id}: the prompt says '{named[0]}', but on {target} the file lies at '{lands}'"
