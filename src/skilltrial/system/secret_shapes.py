@@ -85,12 +85,13 @@ def sensitive(name: str) -> bool:
     return bool(_SENSITIVE.search(plain)) and not _NOT_SECRET.search(plain)
 
 
-_HARMLESS = frozenset(
+_HARMLESS_WORDS = (
     "none null nil true false yes no undefined required optional string str number int integer float bool boolean bytes any object "
     "array text password secret token redacted hidden masked empty missing invalid incorrect wrong unknown unset set default "
     "placeholder example n/a na tbd todo not is the a an must should can may will was are be has in on of for from and or to "
-    "basic bearer digest ok".split()
+    "basic bearer digest ok"
 )
+_HARMLESS = frozenset(_HARMLESS_WORDS.split())
 _PLACEHOLDER = re.compile(
     r"[<{$%*\[].*|\W*|(.)\1*|(?:your|my|the|some|dummy|fake|insert|enter|put|replace)[-_ ].*|.*(?:redacted|placeholder).*|"
     r"(?:os|self|this|process|env|settings|config|secrets|args|options|params|request|user)\.[A-Za-z_].*|[\w.]+\(.*|\w+\[.*",
