@@ -1,0 +1,133 @@
+"""Any executable that speaks the handbook's adapter protocol, version 1."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import ClassVar, Self
+
+from skilltrial.backends import _handbook, _program
+from skilltrial.errors import UsageError
+from skilltrial.records.evidence import Activation, AgentRun
+from skilltrial.records.plan import Target
+from skilltrial.records.record import JsonObject, Record
+from skilltrial.records.suite import EMPTY_TREE
+from skilltrial.seams import Capabilities, Command, Job, Machine, Probe, Watch
+from skilltrial.system.files import safe_name
+
+
+class Adapter(Record):
+    """An executable: one request on standard input, one response on standard output; isolation is left to it."""
+
+    name: ClassVar[str] = "adapter"
+    skill_dir: ClassVar[str] = "skills"
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        skills=True, activation=True, files=True, tokens=True, cost=True, own_environment=False, delivery="installed",
+        stage="inputs", timeout_s=120.0, concurrency=1,
+    )  # fmt: skip
+
+    path: str
+    """The executable, as a path; PATH is not searched."""
+    args: tuple[str, ...] = ()
+    max_output_bytes: int = 1_048_576
+    """Most it may write to each stream; more ends the process, and the run is no measurement."""
+
+    @classmethod
+    def from_target(cls, target: Target) -> Self:
+        """Builds it from a planned target.
+
+        Raises:
+            UsageError: no path, or an option it does not have.
+        """
+        if not target.value and "path" not in target.options:
+            raise UsageError(f"target '{target.name}': name the executable", "write adapter:PATH or --adapter PATH")
+        return _program.built(cls, target, path=target.value, args=target.args)
+
+    @property
+    def program(self) -> Path:
+        """Absolute, since the process starts elsewhere; links are kept, some programs look at their own name."""
+        return Path(self.path).expanduser().absolute()
+
+    def probe(self, machine: Machine) -> Probe:
+        """The file is there and may be executed. Nothing is started."""
+        if not self.program.is_file():
+            hint = "; PATH is not searched, give a path" if os.sep not in self.path else ""
+            return Probe(False, f"there is no adapter '{self.path}'{hint}")
+        if not os.access(self.program, os.X_OK):
+            return Probe(False, f"'{self.path}' is not executable; run: chmod +x {self.path}")
+        return Probe(True, "found; isolation is left to the adapter", program=str(self.program))
+
+    @contextmanager
+    def open(self, machine: Machine) -> Iterator[AdapterRunner]:
+        yield AdapterRunner(self, machine)
+
+    def endpoint_name(self) -> str:
+        return self.path
+
+
+plugin = Adapter
+
+
+class AdapterRunner:
+    """One process per run. It remembers whether this adapter has ever reported a skill."""
+
+    def __init__(self, adapter: Adapter, machine: Machine) -> None:
+        self.adapter = adapter
+        self.machine = machine
+        self.reports_skills = False
+
+    def run(self, job: Job, watch: Watch) -> AgentRun:
+        sent = self._request(job)
+        command = Command(
+            argv=(str(self.adapter.program), *self.adapter.args),
+            env=_program.callers_environment(self.machine),
+            stdin=json.dumps(sent).encode(),
+        )
+        ended = _program.run_to_end(job, watch, command, self.adapter.max_output_bytes)
+        if isinstance(ended, _program.Failure):
+            return _program.failed(ended, sent=sent)
+        logs = _program.logs_of(ended, "response.json")
+        failure = _program.failure_of(ended, self.adapter.max_output_bytes, self.machine)
+        if failure:
+            return _program.failed(failure._replace(reason=f"adapter: {failure.reason}"), ended, sent=sent, logs=logs)
+        try:
+            response = _handbook.response(ended.stdout)
+        except _handbook.Violation as error:
+            reason = f"adapter: {error}{_program.tail(ended.exit.stderr, self.machine)}"
+            return _program.failed(_program.Failure("infrastructure_error", reason), ended, sent=sent, logs=logs)
+        return self._run(job, ended, response, sent, logs)
+
+    def _request(self, job: Job) -> JsonObject:
+        root = _program.place_of(job).root
+        skill = job.skills[0] if job.skills else None
+        path = str(root / self.adapter.skill_dir / safe_name(skill.name)) if skill else None
+        return _handbook.request(job.prompt, skill, path, job.fixtures or EMPTY_TREE, str(root))
+
+    def _run(
+        self, job: Job, ended: _program.Ended, response: _handbook.Response, sent: JsonObject, logs: dict[str, bytes]
+    ) -> AgentRun:
+        self.reports_skills = self.reports_skills or bool(response.loads)
+        return AgentRun(
+            outcome="ok",
+            text=response.output,
+            events=response.events,
+            activation=self._activation(job, response),
+            usage=response.usage,
+            timing=ended.timing,
+            warnings=response.warnings,
+            sent=sent,
+            logs=logs,
+        )
+
+    def _activation(self, job: Job, response: _handbook.Response) -> Activation:
+        """Silence means `not seen` only from an adapter that has reported a skill before; else it may never report any."""
+        if not job.skills:
+            return "none_expected"
+        if {skill.name for skill in job.skills} & set(response.loads):
+            return "activated"
+        if response.events is None or response.silent:
+            return "unknown"
+        return "not_seen" if self.reports_skills else "unknown"
