@@ -33,6 +33,15 @@ def test_a_folder_is_asked_for_with_a_slash(run: Any) -> None:
     assert run.grade("file_exists", view, path="out").state == "failed"
 
 
+def test_a_file_may_be_asked_for_in_whatever_folder(run: Any) -> None:
+    view = run.view(created={"deep/down/report.md": b"a"}, fixtures={"data/in.csv": b"1"})
+    assert run.grade("file_exists", view, path="report.md").state == "failed"
+    assert run.grade("file_exists", view, path="report.md", anywhere=True).state == "passed"
+    assert run.grade("file_exists", view, path="port.md", anywhere=True).state == "failed"
+    assert run.grade("file_not_exists", view, path="in.csv", anywhere=True).state == "failed"
+    assert run.grade("file_unchanged", view, path="in.csv", anywhere=True).state == "passed"
+
+
 def test_absence_is_about_what_lies_there_whoever_made_it(run: Any) -> None:
     view = run.view(created={"made/a.txt": b""}, fixtures={"given.txt": b"", "gone.txt": b""}, deleted=["gone.txt"])
     states = {path: run.grade("file_not_exists", view, path=path).state for path in ("made", "given.txt", "gone.txt", "never")}
@@ -43,6 +52,7 @@ def test_unchanged_holds_for_a_fixture_that_is_what_it_was(run: Any) -> None:
     fixtures = {"same.txt": b"1", "changed.txt": b"1", "gone.txt": b"1"}
     view = run.view(changed={"changed.txt": b"2"}, deleted=["gone.txt"], fixtures=fixtures)
     assert run.grade("file_unchanged", view, path="same.txt").state == "passed"
+    assert run.grade("file_unchanged", run.view(fixtures={"d/a": b"", "d/b": b""}, deleted=["d/b"]), path="d").state == "failed"
     assert run.grade("file_unchanged", view, path="changed.txt").state == "failed"
     assert run.grade("file_unchanged", view, path="gone.txt").state == "failed"
 

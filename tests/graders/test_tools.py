@@ -138,6 +138,9 @@ LOADS = [
     ("activated", (Event(kind="skill", name="demo"),), {"skill": "Demo"}, "failed"),
     ("activated", (Event(kind="skill", name="demo"),), {"skill": "other"}, "failed"),
     ("not_seen", (Event(kind="skill", name="plugin:other"),), {"skill": "other"}, "passed"),
+    ("not_seen", (), {"loaded": False}, "passed"),
+    ("activated", (Event(kind="skill", name="demo"),), {"loaded": False}, "failed"),
+    ("unknown", (), {"loaded": False}, "ungraded"),
 ]
 
 

@@ -23,6 +23,14 @@ def _looked_up(path: str, scene: Scene) -> tuple[str, Delta] | Verdict:
     return spot, delta
 
 
+def _fits(path: str, spot: str, options: PathOnly, folders: bool) -> bool:
+    """Whether `path` is the file meant, or one in the folder meant; with `anywhere`, in whatever folder that lies."""
+    if options.anywhere:
+        path, spot = f"/{path}", f"/{spot}"
+        return path.endswith(spot) or (folders and f"{spot}/" in path)
+    return path == spot or (folders and path.startswith(f"{spot}/"))
+
+
 def file_exists(options: PathOnly, scene: Scene) -> Verdict:
     """Passed for a file that the run created or changed; a path ending in `/` asks for a folder with such a file."""
     found = _looked_up(options.path, scene)
@@ -31,7 +39,7 @@ def file_exists(options: PathOnly, scene: Scene) -> Verdict:
     spot, delta = found
     for word, files in (("created", delta.created), ("changed", delta.changed)):
         for file in files:
-            if file.path == spot or (options.path.endswith("/") and file.path.startswith(f"{spot}/")):
+            if _fits(file.path, spot, options, options.path.endswith("/")):
                 return Verdict.passed(f"the run {word} '{file.path}'", f"{file.path} ({file.size:,} bytes)")
     return Verdict.ungraded(f"'{spot}': {_CUT}") if delta.truncated else Verdict.failed(_absence(spot, delta, scene))
 
@@ -57,7 +65,7 @@ def file_not_exists(options: PathOnly, scene: Scene) -> Verdict:
         return found
     spot, delta = found
     left = {file.path for file in (*delta.created, *delta.changed)} | fixtures(scene).keys()
-    there = next((path for path in sorted(left - set(delta.deleted)) if path == spot or path.startswith(f"{spot}/")), None)
+    there = next((path for path in sorted(left - set(delta.deleted)) if _fits(path, spot, options, folders=True)), None)
     if there:
         return Verdict.failed(f"'{there}' is there after the run", there)
     if delta.truncated:
@@ -71,12 +79,12 @@ def file_unchanged(options: PathOnly, scene: Scene) -> Verdict:
     if isinstance(found, Verdict):
         return found
     spot, delta = found
-    if scene.view.fixture(spot) is None:
+    meant = {path for path in fixtures(scene) if _fits(path, spot, options, folders=True)}
+    if not meant:
         return Verdict.ungraded(f"'{spot}' is no fixture of this case, so there is nothing to compare it with")
-    if spot in delta.deleted:
-        return Verdict.failed(f"the run deleted '{spot}'")
-    if any(file.path == spot for file in (*delta.changed, *delta.created)):
-        return Verdict.failed(f"the run changed '{spot}'")
+    for word, paths in (("deleted", delta.deleted), ("changed", [file.path for file in (*delta.changed, *delta.created)])):
+        if lost := sorted(meant & set(paths)):
+            return Verdict.failed(f"the run {word} '{lost[0]}'", lost[0])
     if delta.truncated:
         return Verdict.ungraded(f"'{spot}': {_CUT}")
     return Verdict.passed(f"'{spot}' is as it was delivered")

@@ -201,7 +201,12 @@ def _judged_result(result: Event, command: str) -> Verdict:
 
 # ---------------------------------------------------------------- skills
 def loaded_skill(options: LoadedSkill, scene: Scene) -> Verdict:
-    """Passed when the record shows the load; a source that cannot tell, or has never told yet, gives no verdict."""
+    """Passed when the record shows the load, or, where that is asked, shows none; a source that cannot tell gives no verdict."""
+    verdict = _loaded(options, scene)
+    return verdict if options.loaded else verdict.turned()
+
+
+def _loaded(options: LoadedSkill, scene: Scene) -> Verdict:
     record = scene.view.record
     subject = options.skill is None or options.skill == record.cell.split("/")[0]
     name = options.skill or "the skill under test"
