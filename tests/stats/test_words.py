@@ -84,16 +84,3 @@ def test_point_labels_keep_their_thresholds_despite_binary_fractions(lift: float
 )
 def test_points_never_round_a_difference_away(share: float, text: str) -> None:
     assert words.points(share) == text
-
-
-def test_sentences_name_their_scope() -> None:
-    helps = Word("helps", "excludes_zero: x")
-    assert (
-        words.on_these_sentence(helps, 4, 1.0, 0.1481, 1.0)
-        == "On these 4 cases the skill helps: +100 points (95 % interval +15 to +100)."
-    )
-    few = words.of_like(Wider(4, -0.19, 1.0, 0.125, True, False), helps, 0.1)
-    assert words.on_like_sentence(few, -0.19, 1.0) == "On cases like these: not decided, 4 cases, 6 are needed."
-    lost = words.of_these(None, 0, 0, 0.1)
-    assert words.on_these_sentence(lost, 0, None, None, None) == "Not measured: no case has a measured cell in both arms."
-    assert words.on_like_sentence(helps, 0.1, 0.5) == "On cases like these: helps (95 % interval +10 to +50)."

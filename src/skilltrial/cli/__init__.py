@@ -1,0 +1,110 @@
+"""The command line: one file per command, imported when it is called."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Any
+
+import click
+
+from skilltrial.errors import Interrupted, UsageError
+from skilltrial.version import VERSION
+
+FIRST = {
+    "init": "A new skill with a suite that validates and runs.",
+    "validate": "Every problem of every skill and suite, with line and column.",
+    "run": "Run a trial: the same tasks with and without the skill.",
+    "report": "The report of an experiment.",
+    "compare": "Two experiments side by side.",
+    "agents": "Which backends work on this machine, and why not.",
+}
+MORE = {
+    "list": "Skills and suites found, and how they pair.",
+    "plan": "What `run` would do: cells, calls, cost; runs nothing.",
+    "task": "One task typed by hand, with and without a skill.",
+    "resume": "Run only what is missing of an experiment.",
+    "grade": "Grade stored evidence again; nothing is run.",
+    "status": "What happened in an experiment.",
+    "show": "One cell: prompt, final text, checks with evidence.",
+    "export": "Write an experiment in another form.",
+    "cleanup": "Remove what `cleanup.json` recorded.",
+    "merge": "Put the shards of one experiment together.",
+    "schema": "JSON Schemas of all files.",
+}
+ALIASES = {"doctor": "agents"}
+MODULES = {"list": "list_"}
+
+
+class Commands(click.Group):
+    """Loads a command when it is called; the help needs none of them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*FIRST, *MORE]
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        name = ALIASES.get(name, name)
+        if name not in FIRST and name not in MORE:
+            return None
+        command = import_module(f"skilltrial.cli.{MODULES.get(name, name)}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            from difflib import get_close_matches
+
+            close = get_close_matches(args[0], [*FIRST, *MORE, *ALIASES], 1)
+            if close:
+                error.message += f" Did you mean '{close[0]}'?"
+            raise
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Start here"):
+            formatter.write_dl(list(FIRST.items()))
+        with formatter.section("More"):
+            formatter.write_dl(list(MORE.items()))
+
+
+@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(VERSION, "-V", "--version", message="skilltrial %(version)s")
+def skilltrial() -> None:
+    """Controlled trials of Agent Skills: how much a skill helps, and how sure that is."""
+
+
+def run_command_line(args: list[str] | None = None) -> None:
+    """Runs one command and exits: 0, 1, 2, 3 by the contract, 130 when interrupted. Mendable faults show no traceback."""
+    sys.exit(exit_code_of(args))
+
+
+def exit_code_of(args: list[str] | None = None) -> int:
+    """What `run_command_line` exits with."""
+    try:
+        result: Any = skilltrial.main(args=args, standalone_mode=False)
+    except click.exceptions.Exit as exit_:
+        return exit_.exit_code
+    except click.ClickException as error:
+        error.show(sys.stderr)
+        return 2
+    except UsageError as error:
+        click.echo(f"error: {error}" if not str(error).startswith("error") else str(error), err=True)
+        return 2
+    except (KeyboardInterrupt, click.Abort, Interrupted) as error:
+        if str(error):
+            click.echo(str(error), err=True)
+        return 130
+    except BrokenPipeError:
+        return _closed_pipe()
+    return result if isinstance(result, int) else 0
+
+
+def _closed_pipe() -> int:
+    """The reader of our output has gone away; nothing more can be said on it."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_RDWR), sys.stdout.fileno())
+    return 0

@@ -41,8 +41,11 @@ def number(options: Number, scene: Scene) -> Verdict:
 
 def _found(options: Number, seen: Source) -> tuple[float, str] | None:
     if options.pattern is None:
-        last = next(iter(deque(_NUMBER.finditer(seen.text), maxlen=1)), None)
-        return (_value(last.group()), excerpt(seen.text, last.start(), last.end())) if last else None
+        for line in reversed(seen.text.splitlines()):
+            last = next(iter(deque(_NUMBER.finditer(line), maxlen=1)), None)
+            if last:
+                return _value(last.group()), excerpt(line, last.start(), last.end())
+        return None
     hit = search(options.pattern, seen.text, flags="m", ignore_case=True)
     inner = _NUMBER.search(hit.group) if hit else None
     return (_value(inner.group()), excerpt(seen.text, hit.start, hit.end)) if hit and inner else None

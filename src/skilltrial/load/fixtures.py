@@ -1,8 +1,7 @@
 """Files that a case lists: found against three bases, checked, and copied as content whatever the arm."""
 
-# ruff: noqa: PTH
-# os calls on strings cost a fraction of pathlib, and every listed file is looked for in each base
-
+# ruff: noqa: PTH112, PTH113, PTH116, PTH118
+# (os calls on strings: a library may hold ten thousand skills, and pathlib costs several times as much)
 from __future__ import annotations
 
 import filecmp
@@ -29,6 +28,8 @@ class Base(NamedTuple):
     """skill, evals or repository: what `files_base` may say."""
     label: str
     folder: str
+    boundary: str
+    """Resolved folder that what is found may not lie outside of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +37,6 @@ class Fixtures:
     """Finds the files of one suite's cases."""
 
     bases: tuple[Base, ...]
-    boundary: str
-    """Resolved folder that nothing may lie outside of."""
     digests: Digests
 
     def tree(self, listed: Any, at: Pointer, notes: Notes, stage: Stage, only: str | None = None) -> Tree:
@@ -99,7 +98,7 @@ class Fixtures:
                     f'set "files_base": "{base.kind}" or "{other.kind}" in the suite',
                 )
                 return []
-        return self._refs(clean, os.path.join(base.folder, system_path(clean)), real, at, notes)
+        return self._refs(clean, base, real, at, notes)
 
     def _hits(self, clean: str, only: str | None) -> list[tuple[Base, str]]:
         hits = []
@@ -110,8 +109,8 @@ class Fixtures:
                     hits.append((base, os.path.realpath(path)))
         return hits
 
-    def _refs(self, clean: str, path: str, real: str, at: Pointer, notes: Notes) -> list[FileRef]:
-        if not inside(real, self.boundary):
+    def _refs(self, clean: str, base: Base, real: str, at: Pointer, notes: Notes) -> list[FileRef]:
+        if not inside(real, base.boundary):
             notes.error(
                 "link-outside", f"'{shown(clean)}' leads to a place outside the repository", at, "copy the file into the suite"
             )
@@ -122,7 +121,7 @@ class Fixtures:
             notes.error("dangling-link", f"'{shown(clean)}' is a link to nothing", at)
             return []
         if stat.S_ISDIR(state.st_mode):
-            found = walk(real, boundary=self.boundary, notes=notes, leave_out=outside_caches, strict_kinds=True, at=at)
+            found = walk(real, boundary=base.boundary, notes=notes, leave_out=outside_caches, strict_kinds=True, at=at)
             if not found:
                 notes.warn("folder-empty", f"the listed folder '{shown(clean)}' holds no files", at)
             return file_refs(found, self.digests, notes, at, "" if clean == "." else clean + "/")

@@ -81,7 +81,7 @@ def _file(text: str) -> Route:
         or not names[0].strip()
     ):
         return Route("file_exists", None, {}, "it names no plain path")
-    return Route("file_exists", "file_exists", {"path": names[0]}, "")
+    return Route("file_exists", "file_exists", {"path": names[0], "anywhere": True}, "")
 
 
 def _command(text: str) -> Route:

@@ -1,7 +1,7 @@
 """A folder with a SKILL.md, read into a Skill: almost everything loads, and what is wrong is said with its line."""
 
-# ruff: noqa: PTH
-# os calls on strings cost a fraction of pathlib, and libraries hold thousands of skills
+# ruff: noqa: PTH110, PTH114, PTH115, PTH118
+# (os calls on strings: a library may hold ten thousand skills, and pathlib costs several times as much)
 from __future__ import annotations
 
 import os
@@ -45,6 +45,10 @@ class SkillFile:
     entries: tuple[os.DirEntry[str], ...] | None = None
     """Listing of the folder."""
 
+    @property
+    def folder_name(self) -> str:
+        return name_text(self.folder[self.folder.rfind(os.sep) + 1 :])
+
 
 def read(found: SkillFile, *, level: Level, profile: str | None, digests: Digests) -> tuple[Skill | None, list[Problem]]:
     """The skill, or None when there is nothing to evaluate; and every problem of its SKILL.md and its files."""
@@ -63,7 +67,7 @@ def read(found: SkillFile, *, level: Level, profile: str | None, digests: Digest
     front, body, body_line = _parts(text, notes)
     if front is None:
         return None, notes.problems
-    folder_name = name_text(os.path.basename(found.folder))
+    folder_name = found.folder_name
     name = _named(front, folder_name, notes)
     description = _described(front, notes)
     check_frontmatter(front, folder_name, found.at_root, profile_keys(profile), notes)

@@ -13,7 +13,16 @@ JsonObject = dict[str, JsonValue]
 class Record(BaseModel):
     """Frozen data that refuses unknown keys, NaN and infinities. Collections are tuples. None means not known, never 0."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=False, protected_namespaces=(), validate_by_name=True, validate_by_alias=True, serialize_by_alias=True)
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        strict=False,
+        protected_namespaces=(),
+        validate_by_name=True,
+        validate_by_alias=True,
+        serialize_by_alias=True,
+    )
 
     @classmethod
     def from_stored(cls, data: str | bytes) -> Self:

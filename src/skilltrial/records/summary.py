@@ -88,6 +88,8 @@ class Rate(Record):
     skill: str
     target: str
     arm: str
+    activation: Literal["natural", "forced"] = "natural"
+    """Cases whose skill is forced on have a row of their own, after the natural one."""
     cases: int
     cells: int
     graded: int
@@ -155,6 +157,8 @@ class Lift(Record):
     activation: Literal["natural", "forced"] = "natural"
     cases: int = 0
     """Cases with a graded cell in both arms."""
+    cases_dropped: int = 0
+    """Planned cases without a graded cell in one of the arms; the bounds fill them in."""
     repetitions: int = 0
     cells: dict[str, int] = {}
     """Graded cells by arm."""

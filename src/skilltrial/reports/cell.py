@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Iterator
 from pathlib import PurePosixPath
+
+from rich.text import Text
 
 from skilltrial.records.evidence import Event, Evidence
 from skilltrial.records.journal import Result
 from skilltrial.records.suite import FileRef
 from skilltrial.reports import _reading
+from skilltrial.reports._paper import STYLES, Paper, copyable, safe
 from skilltrial.seams import ExperimentView
 from skilltrial.wording import untrusted, words
 
@@ -17,24 +21,58 @@ TEXT_LIMIT = 20_000
 LOG_TAIL = 2_000
 FILE_LIMIT = 2_000
 EVENTS = 50
+_TONES = {"P": STYLES["good"], "F": STYLES["bad"], "X": STYLES["warn"], "U": STYLES["warn"]}
 
 
-def render(view: ExperimentView, result: Result, *, verbose: bool = False) -> str:
-    """Plain text without escape sequences; `verbose` cuts nothing but single files above 1 MB."""
+def render(result: Result, view: ExperimentView, *, width: int = 80, color: bool = False, verbose: bool = False) -> str:
+    """The cell as text without control characters; long lines are left whole, so that they can be copied.
+
+    Args:
+        verbose: texts are cut at 1 MB instead of 20,000 characters.
+    """
     book = _reading.Book(view.plan)
     evidence = view.evidence(result)
     limit = 1_000_000 if verbose else TEXT_LIMIT
-    lines = [result.cell.id, *_heading(result)]
-    for title, body in _sections(view, result, evidence, book, limit):
-        lines += ["", title, *(f"  {line}".rstrip() for line in untrusted.plain(body).split("\n"))]
-    lines += ["", "run it again", f"  {rerun(book, result)}"]
-    return "\n".join(lines) + "\n"
-
-
-def _heading(result: Result) -> Iterator[str]:
+    paper = Paper(width, color)
     letter = _reading.letter_of(result)
+    paper.put(
+        copyable(result.cell.id, "bold"),
+        safe(_ended(result, letter), _TONES.get(letter, "")),
+        *map(safe, _facts(result)),
+        wrap=False,
+    )
+    for title, body in _sections(view, result, evidence, book, limit):
+        lines = [Text(f"  {line}".rstrip()) for line in untrusted.plain(body).split("\n")]
+        paper.put(safe(title, "bold"), *lines, wrap=False)
+    paper.put(Text("run it again", style="bold"), Text(f"  {rerun(book, result)}"), wrap=False)
+    return paper.text()
+
+
+def as_json(result: Result, view: ExperimentView) -> str:
+    """The cell with its evidence, grades and judge's calls, as stored."""
+    cell = result.cell
+    case = _reading.Book(view.plan).case(cell)
+    evidence = view.evidence(result)
+    document = {
+        "cell": cell.id,
+        **cell._asdict(),
+        "block": cell.block,
+        "prompt": case.prompt if case else None,
+        "evidence": evidence.model_dump(mode="json") if evidence else None,
+        "grades": [grade.model_dump(mode="json") for grade in result.grading.grades] if result.grading else None,
+        "judge": list(view.transcript(result)),
+        "superseded": [line.model_dump(mode="json") for line in result.superseded],
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _ended(result: Result, letter: str) -> str:
     passed, total = _reading.score(result.grading.grades) if result.grading else (0, 0)
-    yield _reading.ending(result, letter) + (f", {passed} of {words.many(total, 'required check')} passed" if total else "")
+    tail = f", {passed} of {words.many(total, 'required check')} passed" if total else ""
+    return _reading.ending(result, letter) + tail
+
+
+def _facts(result: Result) -> Iterator[str]:
     line = result.evidence
     if line is None:
         return
@@ -91,7 +129,7 @@ def _checks(result: Result, book: _reading.Book) -> Iterator[str]:
         if grade.quote:
             yield f"          “{untrusted.line(grade.quote, 1000)}”"
     told = {grade.check for grade in result.grading.grades} if result.grading else set()
-    aside = {item.check: item.reason for item in book.plan.set_aside if item.target in (None, result.cell.target)}
+    aside = book.set_aside(result.cell)
     for name, check in checks.items():
         if name not in told and name in aside:
             yield f"set aside {untrusted.line(check.text)}: {untrusted.line(aside[name])}"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -16,10 +15,10 @@ from skilltrial.records.journal import Result
 from skilltrial.records.record import Record
 from skilltrial.records.summary import FailureRow, Summary
 from skilltrial.reports import _reading
+from skilltrial.reports._paper import STYLES, Paper, copyable, safe
 from skilltrial.seams import ExperimentView, Out
 from skilltrial.wording import untrusted, verdicts, words
 
-STYLES = {"good": "green", "bad": "red", "quiet": "", "warn": "yellow", "soft": "dim"}
 SIGNS = {"P": ("■", "green"), "F": ("□", "red"), "U": ("?", "yellow"), "X": ("▨", "yellow"), ".": ("·", "dim")}
 MOST_ROWS = 40
 MOST_FAILURES = 20
@@ -56,7 +55,7 @@ def render(
         show_evidence: the excerpt behind each failing check.
         verbose: no list is cut.
     """
-    page = _Page(width, color)
+    page = Paper(width, color)
     if not failures_only:
         page.put(*_answer(summary))
         page.put(_trust(summary))
@@ -72,54 +71,21 @@ def render(
     return page.text()
 
 
-class _Page:
-    """Blocks with a blank line between them."""
-
-    def __init__(self, width: int, color: bool) -> None:
-        self._file = io.StringIO()
-        self._console = Console(
-            file=self._file,
-            width=max(40, width),
-            force_terminal=color,
-            no_color=not color,
-            color_system="standard" if color else None,
-            highlight=False,
-            markup=False,
-            emoji=False,
-            legacy_windows=False,
-        )
-
-    def put(self, *parts: RenderableType) -> None:
-        if not parts:
-            return
-        if self._file.tell():
-            self._console.print()
-        for part in parts:
-            self._console.print(part, crop=False)
-
-    def text(self) -> str:
-        return "\n".join(line.rstrip() for line in self._file.getvalue().splitlines()) + "\n"
-
-
-def _safe(text: str, style: str = "") -> Text:
-    return Text(untrusted.line(text), style=style)
-
-
 def _answer(summary: Summary) -> Iterator[Text]:
     skills = {lift.skill for lift in summary.lifts}
     targets = {lift.target for lift in summary.lifts}
-    yield _safe(f"{', '.join(sorted(skills)) if 0 < len(skills) < 4 else 'Trial'} · {summary.experiment}", "dim")
+    yield safe(f"{', '.join(sorted(skills)) if 0 < len(skills) < 4 else 'Trial'} · {summary.experiment}", "dim")
     if not summary.lifts:
         yield from _no_lift(summary)
     for lift in summary.lifts[:MOST_SENTENCES]:
         where = f" on {lift.target}" if len(targets) > 1 else ""
         tone = verdicts.mark(lift.verdict).tone
-        yield _safe(verdicts.these(lift, verdicts.subject(lift, len(skills) > 1), where), f"bold {STYLES[tone]}".strip())
-        yield _safe(verdicts.like(lift))
+        yield safe(verdicts.these(lift, verdicts.subject(lift, len(skills) > 1), where), f"bold {STYLES[tone]}".strip())
+        yield safe(verdicts.like(lift))
         rates = verdicts.rates(summary, lift)
         more = [part for part in (rates, verdicts.costs(lift)) if part]
         if more:
-            yield _safe(" ".join(more), "dim")
+            yield safe(" ".join(more), "dim")
     if len(summary.lifts) > MOST_SENTENCES:
         yield Text(f"{len(summary.lifts) - MOST_SENTENCES} more in the table below.", style="dim")
 
@@ -133,7 +99,7 @@ def _no_lift(summary: Summary) -> Iterator[Text]:
             f"{words.percent(rate.pass_rate)} {words.METRICS[summary.metric]}" if rate.pass_rate is not None else "not measured"
         )
         ends = f" (95 % interval {words.percent(rate.low)} to {words.percent(rate.high)})" if rate.low is not None else ""
-        yield _safe(f"{rate.skill} on {rate.target}, {words.arm(rate.arm)}: {told}{ends}, {rate.graded} graded runs")
+        yield safe(f"{rate.skill} on {rate.target}, {words.arm(rate.arm)}: {told}{ends}, {rate.graded} graded runs")
 
 
 def _grid(rows: Sequence[tuple[str, Text]]) -> Table:
@@ -148,20 +114,20 @@ def _grid(rows: Sequence[tuple[str, Text]]) -> Table:
 def _trust(summary: Summary) -> Table:
     clean = verdicts.isolation(summary)
     rows = [
-        ("Baseline", _safe(clean.text, STYLES[clean.tone])),
-        ("Measured", _safe(verdicts.graded(summary.coverage))),
+        ("Baseline", safe(clean.text, STYLES[clean.tone])),
+        ("Measured", safe(verdicts.graded(summary.coverage))),
     ]
     lost = verdicts.not_measured_by_arm(summary)
     if lost:
-        rows.append(("Not measured", _safe(lost, STYLES["warn"])))
+        rows.append(("Not measured", safe(lost, STYLES["warn"])))
     for lift in summary.lifts[:MOST_SENTENCES]:
         bounds = verdicts.bounds(lift)
         if bounds:
-            rows.append(("", _safe(f"{lift.target}: {bounds}" if len(summary.lifts) > 1 else bounds, STYLES["warn"])))
-    rows.append(("Sandbox", _safe(verdicts.sandboxes(summary))))
-    rows.append(("Judge", _safe(verdicts.judges(summary))))
-    rows += [("Skill", _safe(text)) for text in verdicts.deliveries(summary)]
-    rows += [("Activation", _safe(text)) for text in verdicts.activation(summary)[:MOST_SENTENCES]]
+            rows.append(("", safe(f"{lift.target}: {bounds}" if len(summary.lifts) > 1 else bounds, STYLES["warn"])))
+    rows.append(("Sandbox", safe(verdicts.sandboxes(summary))))
+    rows.append(("Judge", safe(verdicts.judges(summary))))
+    rows += [("Skill", safe(text)) for text in verdicts.deliveries(summary)]
+    rows += [("Activation", safe(text)) for text in verdicts.activation(summary)[:MOST_SENTENCES]]
     if summary.reused:
         rows.append(("Reused", Text(f"{words.many(summary.reused, 'baseline run')} from earlier experiments")))
     return _grid(rows)
@@ -182,8 +148,8 @@ def _lifts(summary: Summary) -> Table:
         mark = verdicts.mark(lift.verdict)
         ends = "" if lift.low is None else f"{words.points(lift.low)} to {words.points(lift.high)}"
         table.add_row(
-            _safe(lift.skill),
-            _safe(lift.target),
+            safe(lift.skill),
+            safe(lift.target),
             Text(mark.word, style=STYLES[mark.tone]),
             Text(words.points(lift.lift)),
             Text(ends),
@@ -209,7 +175,7 @@ def _cases(summary: Summary, verbose: bool) -> Iterator[RenderableType]:
     for row in shown:
         name = f"{row.skill}/{row.case} · {row.target}" if wide else row.case
         table.add_row(
-            _safe(name),
+            safe(name),
             _squares(row.arm.squares if row.arm else ""),
             _squares(row.baseline.squares if row.baseline else ""),
             Text("" if row.points is None else words.points(row.points)),
@@ -250,7 +216,7 @@ def _failures(summary: Summary, view: ExperimentView | None, show_evidence: bool
 
 
 def _failure(row: FailureRow, result: Result | None, book: _reading.Book | None, show_evidence: bool) -> Iterator[RenderableType]:
-    yield Text(f"✗ {untrusted.line(row.cell)}", style=STYLES["bad"], no_wrap=True, overflow="ignore")
+    yield copyable(f"✗ {row.cell}", STYLES["bad"])
     told = 0
     if result is not None and result.grading is not None and book is not None:
         checks = book.checks(result.cell)
@@ -260,13 +226,8 @@ def _failure(row: FailureRow, result: Result | None, book: _reading.Book | None,
                 yield from _check(title, grade, show_evidence)
                 told += 1
     if not told:
-        yield Padding(_safe(f"{row.reason}: {', '.join(row.checks)}" if row.checks else row.reason), (0, 0, 0, 4))
-    yield _show(row.cell)
-
-
-def _show(cell: str) -> Text:
-    """The line to copy: never wrapped."""
-    return Text(f"    skilltrial show {untrusted.line(cell)}", style="dim", no_wrap=True, overflow="ignore")
+        yield Padding(safe(f"{row.reason}: {', '.join(row.checks)}" if row.checks else row.reason), (0, 0, 0, 4))
+    yield copyable(f"    skilltrial show {row.cell}")
 
 
 def _check(title: str, grade: Grade, show_evidence: bool) -> Iterator[RenderableType]:
@@ -282,9 +243,9 @@ def _errors(summary: Summary, verbose: bool) -> Iterator[RenderableType]:
     yield Text(f"{words.many(len(summary.errors), 'run')} not measured, outside every rate", style="bold")
     shown = summary.errors if verbose else summary.errors[:MOST_FAILURES]
     for row in shown:
-        yield Text(f"▨ {untrusted.line(row.cell)}", style=STYLES["warn"], no_wrap=True, overflow="ignore")
-        yield Padding(_safe(f"{words.outcome(row.state)}: {untrusted.line(row.reason, 300)}"), (0, 0, 0, 4))
-        yield _show(row.cell)
+        yield copyable(f"▨ {row.cell}", STYLES["warn"])
+        yield Padding(safe(f"{words.outcome(row.state)}: {untrusted.line(row.reason, 300)}"), (0, 0, 0, 4))
+        yield copyable(f"    skilltrial show {row.cell}")
     if len(shown) < len(summary.errors):
         yield Text(f"… {len(summary.errors) - len(shown):,} more; --verbose shows all", style="dim")
 
@@ -301,7 +262,7 @@ def _warnings(summary: Summary, verbose: bool) -> Iterator[RenderableType]:
         texts.append(f"set aside, counted in nothing: {words.listed(aside, len(aside) if verbose else 3)}")
     shown = texts if verbose else texts[:MOST_FAILURES]
     for text in shown:
-        yield _safe(f"warning: {text}", STYLES["warn"])
+        yield safe(f"warning: {text}", STYLES["warn"])
     if len(shown) < len(texts):
         yield Text(f"… {len(texts) - len(shown)} more warnings; --verbose shows all", style="dim")
 
@@ -329,4 +290,4 @@ def _gate(summary: Summary) -> Iterator[RenderableType]:
     style = {True: STYLES["good"], False: STYLES["bad"], None: STYLES["warn"]}[gate.passed]
     yield Text(verdicts.gate(gate), style=f"bold {style}")
     for reason in gate.reasons[:MOST_FAILURES]:
-        yield Padding(_safe(reason), (0, 0, 0, 2))
+        yield Padding(safe(reason), (0, 0, 0, 2))

@@ -1,4 +1,4 @@
-"""Verdicts, their reasons, and the sentences a person reads. Never `significant`, `no effect` or `proves`."""
+"""Verdicts and their reasons. Never `significant`, `no effect` or `proves`."""
 
 from __future__ import annotations
 
@@ -49,11 +49,6 @@ def points(share: float, signed: bool = True) -> str:
         return "0"
     digits = 1 if abs(value) < 1 else 0
     return f"{value:+.{digits}f}" if signed else f"{value:.{digits}f}"
-
-
-def interval_text(low: float | None, high: float | None) -> str:
-    """`+15 to +100`, or `no interval`."""
-    return "no interval" if low is None or high is None else f"{points(low)} to {points(high)}"
 
 
 def of_these(estimate: Estimate | None, cells_with: int, cells_without: int, margin: float) -> Word:
@@ -147,29 +142,3 @@ def point_label(lift: float) -> PointLabel:
     if lift >= 0.05 - TIE:
         return "marginal"
     return "no measurable effect" if lift > -0.05 + TIE else "negative"
-
-
-def on_these_sentence(word: Word, cases: int, lift: float | None, low: float | None, high: float | None) -> str:
-    """`On these 4 cases the skill helps: +100 points (95 % interval +15 to +100).`"""
-    where = "On this case" if cases == 1 else f"On these {cases} cases"
-    if lift is None or word.verdict == "not measured":
-        return f"Not measured: {_sentence(word)}."
-    numbers = f"{points(lift)} points (95 % interval {interval_text(low, high)})"
-    if word.verdict == "inconclusive":
-        return f"{where} it is not decided: {numbers}; {_sentence(word)}."
-    if word.verdict == "no meaningful effect":
-        return f"{where} the skill has no meaningful effect: {numbers}."
-    return f"{where} the skill {word.verdict}: {numbers}."
-
-
-def on_like_sentence(word: Word, low: float | None, high: float | None) -> str:
-    """`On cases like these: not decided, 4 cases, 6 are needed.`"""
-    if word.verdict == "not measured":
-        return f"On cases like these: not measured, {_sentence(word)}."
-    if word.verdict == "inconclusive":
-        return f"On cases like these: not decided, {_sentence(word).replace(';', ',')}."
-    return f"On cases like these: {word.verdict} (95 % interval {interval_text(low, high)})."
-
-
-def _sentence(word: Word) -> str:
-    return word.reason.partition(": ")[2] or word.reason

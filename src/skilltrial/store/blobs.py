@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from skilltrial.errors import UsageError
+from skilltrial.records.evidence import Evidence
 from skilltrial.system.files import digest as digest_of
 from skilltrial.system.files import write_atomic
-
-from skilltrial.errors import UsageError
 
 
 class FolderBlobs:
@@ -34,9 +35,26 @@ class FolderBlobs:
 
     def get(self, digest: str) -> bytes:
         try:
-            return self.path(digest).read_bytes()
+            data = self.path(digest).read_bytes()
         except FileNotFoundError:
             raise KeyError(digest) from None
+        if digest_of(data) != digest:  # cut by a power failure, or changed by hand
+            raise KeyError(digest)
+        return data
+
+    def sync(self, digests: Iterable[str]) -> None:
+        """Returns when these are on the disk, as far as they are stored at all."""
+        if os.name == "nt":  # syncs only what is open for writing
+            return
+        for digest in digests:
+            try:
+                fd = os.open(self.path(digest), os.O_RDONLY)
+            except (KeyError, FileNotFoundError):
+                continue
+            try:
+                os.fsync(fd)
+            finally:
+                os.close(fd)
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         if self.folder.is_dir():
@@ -63,3 +81,13 @@ def copy_in(sources: Mapping[str, Path], blobs: FolderBlobs) -> None:
             blobs.put_new(digest, data)
     if wrong:
         raise UsageError("\n".join(wrong), "nothing was run; start again when the files are at rest")
+
+
+def files_of(evidence: Evidence) -> Iterator[str]:
+    """Digests of all blobs that belong to a run: files it made, logs, what was sent."""
+    delta = evidence.delta
+    if delta is not None:
+        yield from (file.digest for file in (*delta.created, *delta.changed))
+    yield from (file.digest for file in evidence.logs)
+    if evidence.sent is not None:
+        yield evidence.sent.digest

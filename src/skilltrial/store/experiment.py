@@ -8,20 +8,20 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from skilltrial.system.files import digest as digest_of
-from skilltrial.system.files import write_atomic
-
 from skilltrial.errors import UsageError
 from skilltrial.records.evidence import Evidence, Usage
 from skilltrial.records.grades import Comparison, Grading, JudgeCall
 from skilltrial.records.journal import ComparisonLine, EvidenceLine, GradingLine, StopLine
 from skilltrial.records.plan import Plan
 from skilltrial.records.summary import Summary
+from skilltrial.store.blobs import files_of
 from skilltrial.store.index import Index, complete
 from skilltrial.store.lock import WriterLock
 from skilltrial.store.masking import masked_comparison, masked_grading
 from skilltrial.store.reading import Reading
 from skilltrial.store.writer import Packed, Writer
+from skilltrial.system.files import digest as digest_of
+from skilltrial.system.files import write_atomic
 from skilltrial.system.redaction import Redactor
 
 
@@ -54,11 +54,14 @@ class Experiment(Reading):
         `evidence` is redacted already. `tool_calls` None: counted from its events, where it has any.
         """
         number = self._number(evidence.cell)
-        body = evidence.to_json()
-        digest = digest_of(body.encode())
+        body = evidence.to_json().encode()
+        digest = digest_of(body)
         if tool_calls is None and evidence.events is not None:
             tool_calls = sum(event.kind == "tool_call" for event in evidence.events)
         writer = self._open_writer()
+        if durable:
+            with _told(self.folder):
+                self.blobs.sync(files_of(evidence))
         with writer.lock:
             packed = writer.put(body)
             line = _evidence_line(evidence, counted, clean, tool_calls, packed, digest)
@@ -86,9 +89,7 @@ class Experiment(Reading):
         """
         number = self._number(grading.cell)
         grading = masked_grading(grading, self._redactor)
-        calls = (
-            json.dumps([call.model_dump(mode="json") for call in grading.calls], ensure_ascii=False) if grading.calls else None
-        )
+        calls = json.dumps([call.model_dump(mode="json") for call in grading.calls]).encode() if grading.calls else None
         usage = judge_usage or (_sum_of(grading.calls) if grading.calls else None)
         asked = len(grading.calls) if judge_calls is None else judge_calls
         writer = self._open_writer()
@@ -124,7 +125,7 @@ class Experiment(Reading):
     def write(self, name: str, text: str) -> Path:
         """The Out seam: writes a report below the experiment's folder, redacted."""
         path = self.folder / name
-        if path.is_absolute() != self.folder.is_absolute() or ".." in path.parts[len(self.folder.parts) :]:
+        if Path(name).is_absolute() or ".." in Path(name).parts:
             raise ValueError(f"{name!r} leads out of the experiment's folder")
         with _told(path):
             path.parent.mkdir(parents=True, exist_ok=True)

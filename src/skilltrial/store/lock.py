@@ -8,9 +8,9 @@ import platform
 from pathlib import Path
 
 from filelock import FileLock, Timeout
-from skilltrial.system.files import write_atomic
 
 from skilltrial.errors import UsageError
+from skilltrial.system.files import write_atomic
 
 
 class WriterLock:
@@ -28,7 +28,11 @@ class WriterLock:
             ) from None
         except OSError as error:
             raise UsageError(f"{folder}: cannot be locked: {error.strerror or error}") from error
-        write_atomic(owner, json.dumps({"pid": os.getpid(), "host": platform.node()}) + "\n", None)
+        try:
+            write_atomic(owner, json.dumps({"pid": os.getpid(), "host": platform.node()}) + "\n", None)
+        except OSError as error:
+            self._lock.release()
+            raise UsageError(f"{owner}: cannot be written: {error.strerror or error}") from error
 
     def release(self) -> None:
         self._lock.release()

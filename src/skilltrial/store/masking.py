@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from skilltrial.records.grades import Comparison, Grade, Grading, JudgeCall
 from skilltrial.records.plan import Plan
@@ -29,13 +29,60 @@ def masked_comparison(comparison: Comparison, redactor: Redactor | None) -> Comp
     return _masked(comparison, ("reason",), redactor) if redactor else comparison
 
 
+STRUCTURE = frozenset(
+    [
+        "schema",
+        "experiment",
+        "created_at",
+        "skilltrial",
+        "id",
+        "skill",
+        "case",
+        "target",
+        "arm",
+        "baseline",
+        "check",
+        "name",
+        "backend",
+        "subject",
+        "kind",
+        "type",
+        "digest",
+        "inputs",
+        "checks",
+        "path",
+        "file",
+        "pointer",
+        "dialect",
+    ]
+)
+"""Keys of a plan whose texts hold it together. A key as short as `ollama` must not tear cells from their lines."""
+
+
 def masked_plan(plan: Plan, redactor: Redactor | None) -> str:
-    """The plan as JSON text, masked; it says itself in how many places."""
+    """The plan as JSON text, masked but for its structure; it says itself in how many places."""
     if redactor is None:
         return plan.to_json(indent=1) + "\n"
-    stored, hits = redactor.value(plan.model_dump(mode="json"))
-    stored["redactions"] = hits
+    given = plan.model_dump(mode="json")
+    stored, hits = redactor.value(given)
+    if hits:
+        stored, hits = _whole(given, stored)
+        stored["redactions"] = hits
     return json.dumps(stored, ensure_ascii=False, indent=1) + "\n"
+
+
+def _whole(given: Any, masked: Any) -> tuple[Any, int]:
+    """The masked value with structure and numbers put back, and how many texts are still masked."""
+    if isinstance(given, dict) and isinstance(masked, dict) and len(given) == len(masked):
+        pairs = zip(given.items(), masked.values(), strict=True)
+        parts = {key: (was, 0) if key in STRUCTURE and isinstance(was, str) else _whole(was, now) for (key, was), now in pairs}
+        return {key: part for key, (part, _) in parts.items()}, sum(count for _, count in parts.values())
+    if isinstance(given, list) and isinstance(masked, list):
+        items = [_whole(was, now) for was, now in zip(given, masked, strict=True)]
+        return [item for item, _ in items], sum(count for _, count in items)
+    if isinstance(given, str | dict | list) and given != masked:
+        return masked, 1
+    return given, 0
 
 
 def _masked(record: T, fields: tuple[str, ...], redactor: Redactor) -> T:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
-from skilltrial.system.files import write_atomic
 
 from skilltrial.errors import UsageError
 from skilltrial.records.plan import Plan
@@ -21,6 +20,7 @@ from skilltrial.store.index import Index
 from skilltrial.store.lock import WriterLock
 from skilltrial.store.masking import masked_plan
 from skilltrial.store.scan import scan
+from skilltrial.system.files import write_atomic
 
 if TYPE_CHECKING:
     from skilltrial.system.redaction import Redactor
@@ -50,7 +50,7 @@ def create(
         lock = WriterLock(folder)
         plan = make_plan(folder.name)
         copy_in(sources, FolderBlobs(folder / "blobs"))
-        write_atomic(folder / PLAN, masked_plan(plan, redactor), None)
+        write_atomic(folder / PLAN, masked_plan(plan, redactor), None, durable=True)
         return Experiment(folder, plan, Index(plan), redactor, lock)
     except BaseException as error:
         if lock:

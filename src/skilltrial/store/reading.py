@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 from pydantic import ValidationError
-from skilltrial.system.files import digest as digest_of
 
 from skilltrial.records.evidence import Evidence
 from skilltrial.records.grades import Comparison
@@ -20,6 +19,7 @@ from skilltrial.records.record import Record
 from skilltrial.store.blobs import FolderBlobs
 from skilltrial.store.index import NEEDS, Index, Need, Spent, Spot
 from skilltrial.store.scan import pack_path
+from skilltrial.system.files import digest as digest_of
 
 T = TypeVar("T", bound=Record)
 
@@ -62,6 +62,17 @@ class Reading:
                 with (self.folder / "results.jsonl").open("rb") as file:
                     return self._result(file, planned, number)
         return None
+
+    def result_of(self, cell: Cell) -> Result:
+        """What is known of a planned cell, found without a search. Raises KeyError when it is not planned."""
+        number = self._index.number(cell.id)
+        if number is None:
+            raise KeyError(cell.id)
+        journal = self.folder / "results.jsonl"
+        if not journal.exists():
+            return Result(cell, None, None)
+        with journal.open("rb") as file:
+            return self._result(file, cell, number)
 
     def remaining(self) -> Iterator[Todo]:
         """The cells that need something, in plan order."""

@@ -11,6 +11,7 @@ from skilltrial.errors import UsageError
 from skilltrial.records.evidence import Evidence
 from skilltrial.records.journal import EvidenceLine
 from skilltrial.records.plan import Cell
+from skilltrial.store.blobs import files_of
 from skilltrial.store.experiment import Experiment
 from skilltrial.store.folders import experiments
 from skilltrial.store.opening import open_
@@ -28,7 +29,7 @@ class Reusable(NamedTuple):
 
     def append_to(self, experiment: Experiment, cell: Cell, *, durable: bool = False) -> EvidenceLine:
         """Copies the run and its files into another experiment as `cell`, source `reused`; it is graded there anew."""
-        for digest in _files(self.evidence):
+        for digest in files_of(self.evidence):
             data = self.experiment.blob(digest)
             if data is not None:
                 experiment.blobs.put_new(digest, data)
@@ -84,12 +85,3 @@ def _young(line: EvidenceLine, oldest: datetime) -> bool:
     except ValueError:
         return False
     return (started if started.tzinfo else started.replace(tzinfo=UTC)) >= oldest
-
-
-def _files(evidence: Evidence) -> Iterator[str]:
-    delta = evidence.delta
-    if delta is not None:
-        yield from (file.digest for file in (*delta.created, *delta.changed))
-    yield from (file.digest for file in evidence.logs)
-    if evidence.sent is not None:
-        yield evidence.sent.digest

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -11,10 +10,9 @@ from pathlib import Path
 from secrets import token_hex
 from typing import NamedTuple
 
-from skilltrial.system.files import Appender
-
 from skilltrial.errors import Interrupted, UsageError
 from skilltrial.store.index import Spot
+from skilltrial.system.files import Appender
 
 SYNC_LINES = 50
 SYNC_S = 0.2
@@ -28,33 +26,6 @@ class Packed(NamedTuple):
     size: int
 
 
-class _Lines:
-    """One file that only grows; a line that could not be written whole is taken back."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        path.parent.mkdir(exist_ok=True)
-        self._file = Appender(path, None)
-        self.end = path.stat().st_size if path.exists() else 0
-
-    def add(self, text: str) -> Spot:
-        spot = Spot(self.end, len(text.encode()) + 1)
-        try:
-            self._file.append(text)
-        except OSError:
-            if self.path.stat().st_size > self.end:
-                os.truncate(self.path, self.end)
-            raise
-        self.end += spot.size
-        return spot
-
-    def sync(self) -> None:
-        self._file.sync()
-
-    def close(self) -> None:
-        self._file.close()
-
-
 class Writer:
     """The one writer of an experiment. `lock` is held while a step is appended and noted.
 
@@ -66,8 +37,8 @@ class Writer:
         self.folder = folder
         self.lock = threading.Lock()
         self.pack = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{token_hex(4)}"  # never that of another process or shard
-        self._journal = _Lines(folder / "results.jsonl")
-        self._pack: _Lines | None = None
+        self._journal = Appender(folder / "results.jsonl", None)  # redacted by whoever hands it over
+        self._pack: Appender | None = None
         self._ended: Callable[[], Exception] | None = None
         self._unsynced = 0
         self._wake = threading.Event()
@@ -75,22 +46,22 @@ class Writer:
         self._flusher: threading.Thread | None = None
         self._last = time.monotonic()
 
-    def put(self, body: str) -> Packed:
+    def put(self, body: bytes) -> Packed:
         """Appends a line to the pack. Call with `lock` held."""
         self._check()
         try:
             if self._pack is None:
-                self._pack = _Lines(self.folder / "evidence" / f"{self.pack}.jsonl")
-            spot = self._pack.add(body)
+                self._pack = Appender(self.folder / "evidence" / f"{self.pack}.jsonl", None)
+            offset, size = self._pack.append(body)
         except OSError as error:
             raise self._refused(error) from error
-        return Packed(self.pack, spot.at, spot.size - 1)
+        return Packed(self.pack, offset, size - 1)
 
     def step(self, line: str, durable: bool) -> Spot:
         """Appends the journal line that makes a step finished. Call with `lock` held."""
         self._check()
         try:
-            spot = self._journal.add(line)
+            spot = Spot(*self._journal.append(line))
             self._unsynced += 1
             if durable or self._unsynced >= SYNC_LINES or time.monotonic() - self._last >= SYNC_S:
                 self._sync()
