@@ -7,7 +7,7 @@ import re
 from typing import Any, NamedTuple
 
 from skilltrial.load import yaml_text
-from skilltrial.load.document import Fault, Spot
+from skilltrial.load.document import Document, Fault, Spot
 
 _KEY = re.compile(r"""(["']?)([A-Za-z_$][\w.$-]*)\1[ \t]*:(?:[ \t]+|$)""")
 _BLOCK = re.compile(r"[|>][+-]?\d?[+-]?(?:[ \t]+|$)")
@@ -23,14 +23,15 @@ class _Chunk(NamedTuple):
     lines: list[str]
 
 
-def salvage(text: str, first_line: int) -> tuple[dict[str, Any], tuple[Fault, ...]]:
-    """Every top-level key of a broken frontmatter, and one fault per key that was not valid YAML.
+def salvage(text: str, first_line: int) -> Document:
+    """Every top-level key of a broken frontmatter, and one fault per key that was not valid YAML. Places: keys only.
 
     A value that YAML refuses is taken as the text that stands there, continuation lines joined by a space.
     """
     values: dict[str, Any] = {}
     faults: list[Fault] = []
-    for chunk in _chunks(text):
+    chunks = _chunks(text)
+    for chunk in chunks:
         line = first_line + chunk.line - 1
         source = "\n".join(chunk.lines)
         parsed = yaml_text.parse(source, line)
@@ -50,7 +51,8 @@ def salvage(text: str, first_line: int) -> tuple[dict[str, Any], tuple[Fault, ..
                 (chunk.key,),
             )
         )
-    return values, tuple(faults)
+    lines = {chunk.key: first_line + chunk.line - 1 for chunk in chunks}
+    return Document(values, tuple(faults), locate=lambda at: Spot(lines[str(at[0])], 1) if at and str(at[0]) in lines else None)
 
 
 def _chunks(text: str) -> list[_Chunk]:

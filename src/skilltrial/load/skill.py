@@ -172,9 +172,8 @@ def _frontmatter(front: str, notes: Notes) -> dict[str, Any] | None:
     notes.locate = parsed.locate
     value, faults = parsed.value, parsed.faults
     if parsed.broken:
-        value, faults = salvage(front, 2)
-        notes.locate = lambda _: None
-        faults = faults or parsed.faults
+        saved = salvage(front, 2)
+        value, faults, notes.locate = saved.value, saved.faults or parsed.faults, saved.locate
         if not value:
             notes.error(parsed.faults[0].rule, parsed.faults[0].found, spot=parsed.faults[0].spot)
             return None

@@ -1,0 +1,165 @@
+"""All checks of one case: `checks`, `assertions` and their other names, `tool_assertions`, and what stands in when there are none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from skilltrial.load import prose
+from skilltrial.load.checks import from_object, sentence, tool_assertion
+from skilltrial.load.document import Pointer, shown
+from skilltrial.load.reading import Reading
+from skilltrial.records.checks import CHECKS
+from skilltrial.records.plan import SetAside
+from skilltrial.records.suite import Check
+
+SENTENCE_KEYS = ("assertions", "expectations", "expected_behavior", "criteria")
+"""One list under four names; all that are given count, equal sentences once."""
+
+
+def checks_of(
+    raw: dict[str, Any],
+    case_id: str,
+    expected: str | None,
+    should_trigger: bool,
+    at: Pointer,
+    reading: Reading,
+    *,
+    routed: bool,
+    refuse_unknown: bool,
+) -> list[Check]:
+    """The checks of a case in the order of the file. Ids are unique within it."""
+    notes = reading.notes
+    before = len(notes.problems)
+    asides = len(reading.set_aside)
+    checks: list[Check] = []
+    for number, item, spot in _items(raw, ("checks",), at, reading):
+        made = (
+            from_object(item, spot, notes, f"check-{number}")
+            if isinstance(item, dict)
+            else sentence(item, spot, notes, f"check-{number}")
+        )
+        checks += [made] if made else []
+    seen: set[str] = set()
+    for number, item, spot in _items(raw, SENTENCE_KEYS, at, reading):
+        if isinstance(item, dict):
+            made = from_object(item, spot, notes, f"assertion-{number}", refuse_unknown=refuse_unknown)
+        elif isinstance(item, str) and item.strip() in seen:
+            continue
+        else:
+            made = _sentence(item, f"assertion-{number}", case_id, should_trigger, spot, reading, routed)
+            seen.add(item.strip() if isinstance(item, str) else "")
+        checks += [made] if made else []
+    for number, item, spot in _items(raw, ("tool_assertions",), at, reading):
+        made = tool_assertion(item, spot, notes, f"tool-{number}")
+        checks += [made] if made else []
+    _unique(checks, at, reading)
+    if checks or any(problem.severity == "error" for problem in notes.problems[before:]):
+        return checks
+    if len(reading.set_aside) > asides:
+        notes.warn(
+            "nothing-to-grade",
+            "every check of this case is set aside, so nothing of it is graded",
+            at,
+            "add a check that can be graded here, for example 'not_contains' or 'file_not_exists'",
+        )
+        return []
+    return [_stand_in(expected)]
+
+
+def _items(raw: dict[str, Any], keys: tuple[str, ...], at: Pointer, reading: Reading) -> list[tuple[int, Any, Pointer]]:
+    """Members of the lists under `keys`, numbered from 1 through all of them, each with its place."""
+    found: list[tuple[int, Any, Pointer]] = []
+    for key in keys:
+        value = raw.get(key)
+        if value is None:
+            continue
+        if isinstance(value, str) and key in SENTENCE_KEYS:
+            reading.notes.warn("assertion-form", f"'{key}' is a list; one text was read as a list of one", (*at, key))
+            value = [value]
+        if not isinstance(value, list):
+            reading.notes.error("assertion-form", f"'{key}' is a list", (*at, key))
+            continue
+        found += [(len(found) + number, item, (*at, key, number)) for number, item in enumerate(value)]
+    return [(number + 1, item, spot) for number, (_, item, spot) in enumerate(found)]
+
+
+def _sentence(
+    item: Any, check_id: str, case_id: str, should_trigger: bool, at: Pointer, reading: Reading, routed: bool
+) -> Check | None:
+    notes = reading.notes
+    plain = sentence(item, at, notes, check_id)
+    if plain is None:
+        return None
+    git = None if should_trigger else prose.git_kind(item)
+    if git and not routed:
+        notes.error(
+            "uninverted-sentence",
+            f"'{shown(item, 60)}' in a case that should not trigger: agent-skill-eval turns it round, a judge would not",
+            at,
+            "state what must not happen ('No commit was created'), or drop --prose-checks off",
+        )
+        return None
+    if not routed:
+        return plain
+    route = prose.route(item)
+    if route is None:
+        return plain
+    if git:
+        _set_aside(item, git, check_id, case_id, at, reading)
+        return None
+    if route.type is None:
+        notes.warn(
+            "prose-not-routed",
+            f"'{shown(item, 60)}' goes to the judge; agent-skill-eval grades it as {_name(route.kind)}, but {route.why}",
+            at,
+        )
+        return plain
+    notes.info(
+        "prose-routed",
+        f"'{shown(item, 60)}' is graded as {route.type} {_options(route.options)}".rstrip(),
+        at,
+        "--prose-checks off sends it to the judge",
+    )
+    options = dict(route.options)
+    if route.type in CHECKS and "case_sensitive" in CHECKS[route.type].model_fields:
+        options["case_sensitive"] = False
+    return Check(id=check_id, type=route.type, text=plain.text, options=options)
+
+
+def _set_aside(item: str, kind: str, check_id: str, case_id: str, at: Pointer, reading: Reading) -> None:
+    """An inverted git sentence: no judge may see it, and no check of git state exists yet."""
+    reason = (
+        f"means that no {_name(kind).removeprefix('git ')} may be made here, which checks of git state, not built yet, will grade"
+    )
+    reading.set_aside.append(
+        SetAside(check=check_id, skill=reading.skill_id, case=case_id, reason=f"'{shown(item, 60)}' {reason}")
+    )
+    reading.notes.warn(
+        "set-aside", f"'{shown(item, 60)}' is set aside and counted in nothing: in a case that should not trigger it {reason}", at
+    )
+
+
+def _unique(checks: list[Check], at: Pointer, reading: Reading) -> None:
+    seen: set[str] = set()
+    for check in checks:
+        if check.id in seen:
+            reading.notes.error("check-id", f"the check id '{shown(check.id)}' is used twice in this case", at)
+        seen.add(check.id)
+
+
+def _stand_in(expected: str | None) -> Check:
+    """What is graded in a case without checks."""
+    if expected:
+        return Check(id="expected-output", type="rubric", text=f"The output satisfies this expected output: {expected.strip()}")
+    return Check(id="quality", type="quality", text="The answer does well what the task asks, on a scale from 0 to 10")
+
+
+def _name(kind: str) -> str:
+    return kind.replace("_", " ")
+
+
+def _options(options: dict[str, Any]) -> str:
+    for value in options.values():
+        if isinstance(value, (str, list)):
+            return shown(", ".join(value) if isinstance(value, list) else value, 60)
+    return ""

@@ -1,0 +1,126 @@
+"""Every problem of every file at once, and which checks will need a judge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from skilltrial.errors import UsageError
+from skilltrial.load.collecting import Found, collect
+from skilltrial.load.document import Level
+from skilltrial.records.checks import JUDGED
+from skilltrial.records.config import Config
+from skilltrial.records.problems import Problem
+from skilltrial.records.suite import Case, Check, Skill, Suite
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What `validate` found."""
+
+    problems: tuple[Problem, ...]
+    skills: tuple[Skill, ...]
+    suites: tuple[Suite, ...]
+    without_suite: tuple[str, ...]
+    """Ids of skills that have none."""
+    judged: tuple[tuple[Suite, Case, Check], ...]
+    """Checks that only a judge can grade."""
+
+    @property
+    def errors(self) -> tuple[Problem, ...]:
+        return tuple(problem for problem in self.problems if problem.severity == "error")
+
+
+def check(
+    paths: tuple[str, ...],
+    cwd: Path,
+    level: Level = "standard",
+    profile: str | None = None,
+    suite_only: bool = False,
+    eval_id: str | None = None,
+    config: Config | None = None,
+) -> tuple[Problem, ...]:
+    """Every problem below the paths, in order of file and line.
+
+    Raises:
+        UsageError: a path, a profile or the id of a case is unknown.
+    """
+    return examine(paths, cwd, level, profile, suite_only, eval_id, config).problems
+
+
+def examine(
+    paths: tuple[str, ...],
+    cwd: Path,
+    level: Level = "standard",
+    profile: str | None = None,
+    suite_only: bool = False,
+    eval_id: str | None = None,
+    config: Config | None = None,
+) -> Checked:
+    """As `check`, with what was read.
+
+    Args:
+        suite_only: leaves the skills' own problems out.
+        eval_id: only this case (`id` or `skill::id`), and what is wrong with its file as a whole.
+    """
+    given = config or Config()
+    if paths:
+        given = given.model_copy(update={"paths": paths})
+    collection = collect(given, cwd, level=level, profile=profile, digests=False)
+    found = collection.found
+    problems: list[Problem] = list(collection.problems)
+    for one in found:
+        problems += [] if suite_only else one.problems
+        problems += one.suite_problems if eval_id is None else _of_case(one, eval_id)
+    if eval_id is not None and not any(_pointers(one, eval_id) for one in found):
+        known = [case.id for one in found for suite in one.suites for case in suite.cases]
+        raise UsageError(f"no case has the id '{eval_id}'", f"there are: {', '.join(known[:30])}" if known else None)
+    suites = tuple(suite for one in found for suite in one.suites)
+    judged = tuple(
+        (suite, case, check)
+        for suite in suites
+        for case in suite.cases
+        if eval_id is None or case.id == eval_id.rpartition("::")[2]
+        for check in case.checks
+        if check.type in JUDGED
+    )
+    return Checked(
+        problems=tuple(sorted(problems, key=_place)),
+        skills=tuple(one.skill for one in found if one.skill),
+        suites=suites,
+        without_suite=tuple(one.id for one in found if not one.files),
+        judged=judged,
+    )
+
+
+def _place(problem: Problem) -> tuple[str, int, int]:
+    return problem.where.file, problem.where.line or 0, problem.where.column or 0
+
+
+def _of_case(one: Found, eval_id: str) -> list[Problem]:
+    """Suite problems of one case, and those of no case at all."""
+    pointers = _pointers(one, eval_id)
+    kept = []
+    for problem in one.suite_problems:
+        at = problem.where.pointer or ""
+        head = at[: at.find("]") + 1]
+        if (problem.where.file, head) in pointers or not head:
+            kept.append(problem)
+    return kept
+
+
+def _pointers(one: Found, eval_id: str) -> set[tuple[str, str]]:
+    """Where the case stands, also when it could not be read: (file, pointer)."""
+    skill, mark, case_id = eval_id.rpartition("::")
+    if mark and skill not in (one.id, one.name):
+        return set()
+    found = {(suite.where.file, case.where.pointer or "") for suite in one.suites for case in suite.cases if case.id == case_id}
+    for file in one.files:
+        value: Any = file.document.value
+        for key, items in value.items() if isinstance(value, dict) else [("", value)]:
+            for number, item in enumerate(items if isinstance(items, list) else []):
+                given = item.get("id") if isinstance(item, dict) else None
+                if (str(given) if given is not None else str(number + 1)) == case_id and key in ("evals", "queries", "cases", ""):
+                    found.add((file.label, f"{key}[{number}]"))
+    return found
