@@ -41,14 +41,21 @@ def number(options: Number, scene: Scene) -> Verdict:
 
 def _found(options: Number, seen: Source) -> tuple[float, str] | None:
     if options.pattern is None:
-        for line in reversed(seen.text.splitlines()):
-            last = next(iter(deque(_NUMBER.finditer(line), maxlen=1)), None)
-            if last:
-                return _value(last.group()), excerpt(line, last.start(), last.end())
-        return None
+        return _last(seen.text)
     hit = search(options.pattern, seen.text, flags="m", ignore_case=True)
     inner = _NUMBER.search(hit.group) if hit else None
     return (_value(inner.group()), excerpt(seen.text, hit.start, hit.end)) if hit and inner else None
+
+
+def _last(text: str) -> tuple[float, str] | None:
+    """The last number of a text, looked for from its end: a number holds no white space."""
+    end = len(text)
+    for word in reversed(text.split()):
+        start = end = text.rindex(word, 0, end)
+        last = next(iter(deque(_NUMBER.finditer(word), maxlen=1)), None) if not word.isalpha() else None
+        if last:
+            return _value(last.group()), excerpt(text, start + last.start(), start + last.end())
+    return None
 
 
 def _value(text: str) -> float:
