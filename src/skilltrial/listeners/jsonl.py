@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TextIO
 
-from skilltrial.listeners._stream import Stream
+from skilltrial.listeners import _stream
 from skilltrial.records.news import News
 from skilltrial.system.files import Appender
 from skilltrial.system.redaction import Redactor
@@ -17,7 +17,7 @@ class JsonLines:
 
     def __init__(self, path: Path | None = None, redactor: Redactor | None = None, stream: TextIO | None = None) -> None:
         self._file = Appender(path, redactor) if path is not None else None
-        self._stream = Stream(stream or sys.stderr)
+        self._stream = _stream.Lines(stream or sys.stderr)
         self._redactor = redactor
 
     def hear(self, news: News) -> None:

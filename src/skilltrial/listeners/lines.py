@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TextIO
 
-from skilltrial.listeners import _phrases
-from skilltrial.listeners._stream import Stream
+from skilltrial.listeners import _phrases, _stream
 from skilltrial.records.news import News
 
 
@@ -14,7 +13,7 @@ class Lines:
     """Cell, outcome, checks passed, time, tokens, cost; trouble ends with the line that shows the cell."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
-        self._stream = Stream(stream or sys.stderr)
+        self._stream = _stream.Lines(stream or sys.stderr)
 
     def hear(self, news: News) -> None:
         if news.type in ("cell_finished", "cell_failed"):

@@ -7,7 +7,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator
-from typing import TextIO
+from typing import TextIO, cast
 
 from rich.console import Console, Group
 from rich.live import Live as RichLive
@@ -15,7 +15,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from skilltrial.listeners import _phrases
+from skilltrial.listeners import _phrases, _stream
 from skilltrial.records.news import News
 from skilltrial.wording import untrusted, words
 
@@ -24,14 +24,14 @@ LAST_FAILURES = 3
 
 
 class Live:
-    """Redrawn four times a second on stderr, gone at the end but for failures and a closing line.
+    """Redrawn four times a second on stderr, gone at the end but for a closing line.
 
     The cursor stays visible and nothing else of the terminal is changed, so a killed process leaves it as it was.
     """
 
     def __init__(self, stream: TextIO | None = None, *, color: bool | None = None) -> None:
         self._console = Console(
-            file=stream or sys.stderr,
+            file=cast(TextIO, _stream.Tolerant(stream or sys.stderr)),
             no_color=None if color is None else not color,
             highlight=False,
             markup=False,
@@ -61,10 +61,7 @@ class Live:
         """Ends the drawing; safe to call twice and from a signal's handler."""
         live, self._live = self._live, None
         if live is not None:
-            try:
-                live.stop()
-            except (OSError, ValueError):
-                return
+            live.stop()
 
     def _start(self) -> None:
         if self._live is None and self._console.is_terminal:
@@ -93,10 +90,7 @@ class Live:
 
     def _say(self, text: str | None) -> None:
         if text:
-            try:
-                self._console.print(Text(text))
-            except (OSError, ValueError):
-                return
+            self._console.print(Text(text))
 
     def _drawing(self) -> Group:
         with self._lock:

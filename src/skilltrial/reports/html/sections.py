@@ -154,11 +154,9 @@ class Writer:
     def _worth_opening(self, groups: dict[tuple[str, int], list[Result]]) -> tuple[str, int]:
         """The first repetition whose arms ended differently, else the first that did not simply pass, else the first."""
         ends = {key: [self.letters.of(result) for result in groups[key]] for key in sorted(groups)}
-        for rank in (lambda found: len(set(found)) > 1, lambda found: set(found) != {"P"}):
-            for key, found in ends.items():
-                if rank(found):
-                    return key
-        return min(groups)
+        unlike = [key for key, found in ends.items() if len(set(found)) > 1]
+        troubled = [key for key, found in ends.items() if set(found) != {"P"}]
+        return next(iter((*unlike, *troubled)), min(groups))
 
     def _panel(self, result: Result) -> Panel:
         letter = self.letters.of(result)

@@ -1,0 +1,54 @@
+"""Blocks of text for a terminal, collected as a string."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console, RenderableType
+from rich.text import Text
+
+from skilltrial.wording import untrusted
+
+STYLES = {"good": "green", "bad": "red", "quiet": "", "warn": "yellow", "soft": "dim"}
+
+
+class Paper:
+    """Blocks with a blank line between them; colour only when asked for."""
+
+    def __init__(self, width: int, color: bool) -> None:
+        self._file = io.StringIO()
+        self._console = Console(
+            file=self._file,
+            width=max(40, width),
+            force_terminal=color,
+            no_color=not color,
+            color_system="standard" if color else None,
+            highlight=False,
+            markup=False,
+            emoji=False,
+            legacy_windows=False,
+        )
+
+    def put(self, *parts: RenderableType, wrap: bool = True) -> None:
+        """One block; `wrap=False` leaves long lines to the terminal, so that they can be copied."""
+        if not parts:
+            return
+        if self._file.tell():
+            self._console.print()
+        for part in parts:
+            whole = not wrap or (isinstance(part, Text) and part.no_wrap is True)  # print() joins texts and forgets their no_wrap
+            self._console.print(part, crop=False, soft_wrap=whole)
+
+    def text(self) -> str:
+        """What was put so far; no line ends in blanks."""
+        return "\n".join(line.rstrip() for line in self._file.getvalue().split("\n")).rstrip("\n") + "\n"
+
+
+def safe(text: str, style: str = "") -> Text:
+    """One line of untrusted text as it is: no markup, no control characters."""
+    return Text(untrusted.line(text), style=style)
+
+
+def copyable(text: str, style: str = "dim") -> Text:
+    """A line that is never wrapped."""
+    return Text(untrusted.plain(text).replace("\n", " "), style=style, no_wrap=True, overflow="ignore")
