@@ -15,6 +15,7 @@ _NUMBER = re.compile(
     r"(?<![\w.])[-+−]?(?:(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?",
 )
 """A number that is no part of a word or a version; `1,234.5` is one number, `3,4` are two."""
+_DIGIT = re.compile(r"\d")
 _SLACK = 1e-12
 """Share of the value that binary fractions may be off: 0.4 lies within 0.1 of 0.3."""
 
@@ -49,8 +50,8 @@ def _found(options: Number, seen: Source) -> tuple[float, str] | None:
 
 def _last(text: str) -> tuple[float, str] | None:
     """The last number of a text, looked for from its end: a number holds no white space."""
-    end = len(text)
-    for word in reversed(text.split()):
+    end = len(text) if _DIGIT.search(text) else 0
+    for word in reversed(text[:end].split()):
         start = end = text.rindex(word, 0, end)
         last = next(iter(deque(_NUMBER.finditer(word), maxlen=1)), None) if not word.isalpha() else None
         if last:
