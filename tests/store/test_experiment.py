@@ -48,6 +48,21 @@ def test_what_was_appended_is_read_in_plan_order(make: Make) -> None:
         assert [view.evidence(result) for result in results] == [run_of(result.cell) for result in results]
 
 
+def test_one_cell_is_found_by_its_id(make: Make) -> None:
+    experiment = make(shard=Shard(index=1, count=2), cases=6)
+    mine = planned(experiment)
+    for result in experiment.results():
+        assert experiment.result(result.cell.id) == result
+    finish(experiment, mine[3])
+    found = experiment.result(mine[3].id)
+    assert found is not None
+    assert found.grading is not None
+    others = [f"demo/c{n}/fake/with_skill/{k}" for n in range(6) for k in (1, 2)]
+    assert [experiment.result(cell) for cell in others if cell not in {cell.id for cell in mine}] != []
+    assert not any(experiment.result(cell) for cell in others if cell not in {cell.id for cell in mine})
+    assert experiment.result("demo/c0/fake/with_skill/3") is None
+
+
 def test_a_cell_that_was_not_run_has_nothing(make: Make) -> None:
     experiment = make()
     assert [(result.evidence, result.grading, result.superseded) for result in experiment.results()] == [(None, None, ())] * 8

@@ -17,7 +17,7 @@ from skilltrial.records.summary import Summary
 from skilltrial.store.blobs import files_of
 from skilltrial.store.index import Index, complete
 from skilltrial.store.lock import WriterLock
-from skilltrial.store.masking import masked_comparison, masked_grading
+from skilltrial.store.masking import masked_comparison, masked_grading, masked_stop
 from skilltrial.store.reading import Reading
 from skilltrial.store.writer import Packed, Writer
 from skilltrial.system.files import digest as digest_of
@@ -116,6 +116,7 @@ class Experiment(Reading):
 
     def append_stop(self, line: StopLine) -> StopLine:
         """Stores why the experiment was ended before its plan; synced at once."""
+        line = masked_stop(line, self._redactor)
         writer = self._open_writer()
         with writer.lock:
             self._index.stops.append(writer.step(line.to_json(), True))

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from skilltrial.records.evidence import Outcome
 from skilltrial.records.grades import Grade
-from skilltrial.records.plan import Plan
+from skilltrial.records.plan import Cell, CellGroup, Plan, cell_of, in_shard
 from skilltrial.records.record import Record
 
 OUTCOMES: tuple[Outcome, ...] = ("ok", "agent_error", "infrastructure_error", "timeout", "budget", "harness_error")
@@ -51,10 +51,11 @@ class Index:
     """Evidence and gradings by cell number: the place of a cell in the plan's grid, shards not taken out."""
 
     def __init__(self, plan: Plan) -> None:
-        self._first: dict[str, tuple[int, int]] = {}
+        self._plan = plan
+        self._first: dict[str, tuple[int, CellGroup]] = {}
         count = 0
         for group in plan.groups:
-            self._first[f"{group.skill}/{group.case}/{group.target}/{group.arm}"] = (count, group.repetitions)
+            self._first[f"{group.skill}/{group.case}/{group.target}/{group.arm}"] = (count, group)
             count += group.repetitions
         self.count = count
         self._at = array("q", bytes(8 * count))
@@ -73,10 +74,18 @@ class Index:
     def number(self, cell: str) -> int | None:
         """The number of a cell id; None: it is not in the plan."""
         group, _, repetition = cell.rpartition("/")
-        first = self._first.get(group)
-        if first is None or not repetition.isdecimal() or not 1 <= int(repetition) <= first[1]:
+        first, planned = self._first.get(group, (0, None))
+        if planned is None or not repetition.isdecimal() or not 1 <= int(repetition) <= planned.repetitions:
             return None
-        return first[0] + int(repetition) - 1
+        return first + int(repetition) - 1
+
+    def cell(self, cell: str) -> Cell | None:
+        """The planned cell of that id; None: this plan, or this shard of it, does not run it."""
+        if self.number(cell) is None:
+            return None
+        group, _, repetition = cell.rpartition("/")
+        planned = cell_of(self._first[group][1], int(repetition), self._plan.seed)
+        return planned if in_shard(planned.block, self._plan.shard) else None
 
     # ------------------------------------------------------------ what the journal says, in its order
     def saw_evidence(self, number: int, spot: Spot, outcome: str, digest: str, attempt: int, counted: bool) -> None:

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from skilltrial.records.grades import Comparison, Grade, Grading, JudgeCall
+from skilltrial.records.journal import StopLine
 from skilltrial.records.plan import Plan
 
 if TYPE_CHECKING:
@@ -27,6 +28,10 @@ def masked_grading(grading: Grading, redactor: Redactor | None) -> Grading:
 
 def masked_comparison(comparison: Comparison, redactor: Redactor | None) -> Comparison:
     return _masked(comparison, ("reason",), redactor) if redactor else comparison
+
+
+def masked_stop(line: StopLine, redactor: Redactor | None) -> StopLine:
+    return _masked(line, ("reason",), redactor) if redactor else line
 
 
 STRUCTURE = frozenset(

@@ -57,22 +57,14 @@ class Reading:
 
     def result(self, cell: str) -> Result | None:
         """One cell by its id; None: it is not planned."""
-        for planned, number in self._numbered():
-            if planned.id == cell:
-                with (self.folder / "results.jsonl").open("rb") as file:
-                    return self._result(file, planned, number)
-        return None
-
-    def result_of(self, cell: Cell) -> Result:
-        """What is known of a planned cell, found without a search. Raises KeyError when it is not planned."""
-        number = self._index.number(cell.id)
-        if number is None:
-            raise KeyError(cell.id)
+        planned, number = self._index.cell(cell), self._index.number(cell)
+        if planned is None or number is None:
+            return None
         journal = self.folder / "results.jsonl"
         if not journal.exists():
-            return Result(cell, None, None)
+            return Result(planned, None, None)
         with journal.open("rb") as file:
-            return self._result(file, cell, number)
+            return self._result(file, planned, number)
 
     def remaining(self) -> Iterator[Todo]:
         """The cells that need something, in plan order."""
