@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import click
+
 from skilltrial.records.schema import as_text, schemas
 
 ROOT = Path(__file__).parent.parent
@@ -58,11 +60,36 @@ def with_made_part(page: str, made: str) -> str:
     return f"{before}{BEGIN}\n\n{made}\n\n{END}{after}"
 
 
+def command_pages() -> str:
+    """Every command with its usage, what it does, and its options."""
+    from skilltrial.cli import FIRST, MORE, skilltrial
+
+    parts = []
+    for name in [*FIRST, *MORE]:
+        context = click.Context(skilltrial, info_name="skilltrial")
+        try:
+            command = skilltrial.get_command(context, name)
+        except ModuleNotFoundError:  # listed, not written yet
+            continue
+        assert command is not None, name
+        inner = click.Context(command, info_name=name, parent=context)
+        rows = [row for option in command.get_params(inner) if (row := option.get_help_record(inner)) and "--help" not in row[0]]
+        usage = command.get_usage(inner).removeprefix("Usage: ").replace("\n", " ")
+        table = "\n".join(
+            ["| option | what it does |", "|---|---|", *(f"| `{_cell(first)}` | {_cell(second)} |" for first, second in rows)]
+        )
+        about = " ".join((command.help or "").split())
+        parts.append(f"### {name}\n\n    {' '.join(usage.split())}\n\n{about}" + (f"\n\n{table}" if rows else ""))
+    return "\n\n".join(parts)
+
+
 def pages() -> dict[Path, str]:
     """Every made file with the text it ought to have."""
     made = {ROOT / "schemas" / f"{name}.schema.json": as_text(schema) + "\n" for name, schema in schemas().items()}
     settings = ROOT / "docs" / "reference" / "configuration.md"
     made[settings] = with_made_part(settings.read_text(encoding="utf-8"), settings_tables())
+    commands = ROOT / "docs" / "reference" / "cli.md"
+    made[commands] = with_made_part(commands.read_text(encoding="utf-8"), command_pages())
     return made
 
 
