@@ -73,12 +73,15 @@ def command_pages() -> str:
             continue
         assert command is not None, name
         inner = click.Context(command, info_name=name, parent=context)
-        rows = [row for option in command.get_params(inner) if (row := option.get_help_record(inner)) and "--help" not in row[0]]
+        options = [
+            option for option in command.get_params(inner) if isinstance(option, click.Option) and "--help" not in option.opts
+        ]
+        rows = [row for option in options if (row := option.get_help_record(inner))]
         usage = command.get_usage(inner).removeprefix("Usage: ").replace("\n", " ")
         table = "\n".join(
             ["| option | what it does |", "|---|---|", *(f"| `{_cell(first)}` | {_cell(second)} |" for first, second in rows)]
         )
-        about = " ".join((command.help or "").split())
+        about = " ".join((command.help or "").partition("\b")[0].split())
         parts.append(f"### {name}\n\n    {' '.join(usage.split())}\n\n{about}" + (f"\n\n{table}" if rows else ""))
     return "\n\n".join(parts)
 
