@@ -75,8 +75,11 @@ class Bench:
 
     def __init__(self, base: Path) -> None:
         self.base = base
+        self.places = 0
+        self.root = base
+        """Of the last place."""
         self.redactor = Redactor()
-        self.environ = {"PATH": os.environ["PATH"], "HOME": str(base / "home"), "MARK": "from the caller"}
+        self.environ = {"PATH": os.environ["PATH"], "HOME": str(base / "my-home"), "MARK": "from the caller"}
         self.machine = Machine(environ=self.environ, redactor=self.redactor, limiter=Open(), temp=base)
         self.blobs = MemoryBlobs()
         self.patient = Patient()
@@ -105,10 +108,12 @@ class Bench:
 
     @contextmanager
     def place(self) -> Iterator[Place]:
-        folder = self.base / "work"
-        folder.mkdir(exist_ok=True)
+        self.places += 1
+        folder = self.base / f"place-{self.places}"
+        folder.mkdir()
         access = Access(env=self.environ, keep_home=True)
         with registry.get("sandboxes", "none")().enter(folder, access) as place:
+            self.root = place.root
             yield place
 
     def job(

@@ -37,7 +37,7 @@ def test_the_request_is_the_handbooks_with_its_order_of_keys(bench: Any, with_sk
     data = b"input\n"
     told = bench.run(adapter(bench, ECHO), with_skill=with_skill, files={"evals/fixtures/input.txt": data})
     request = json.loads(told.text)[0]
-    root = str(bench.base / "work")
+    root = str(bench.root)
     expected = {
         "protocol_version": 1,
         "mode": "with_skill" if with_skill else "without_skill",
@@ -54,7 +54,7 @@ def test_it_starts_in_the_workspace_with_its_arguments_and_the_callers_environme
     told = bench.run(adapter(bench, ECHO, args=("--fast", "a b; c")))
     _, args, folder, mark, home = json.loads(told.text)
     assert args == ["--fast", "a b; c"]
-    assert folder == str(bench.base / "work")
+    assert folder == str(bench.root)
     assert mark == "from the caller"
     assert home == bench.environ["HOME"]
 

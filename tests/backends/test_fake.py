@@ -26,7 +26,7 @@ def test_the_first_rule_that_fits_decides(bench: Any) -> None:
     assert bench.run(fake, with_skill=True).text == "with: Perform the task."
     run = bench.run(fake)
     assert (run.text, run.usage.input_tokens) == ("plain", 9)
-    assert (bench.base / "work/out/a.txt").read_text() == "made"
+    assert (bench.root / "out/a.txt").read_text() == "made"
     late = bench.run(fake, cell="sample-skill/1/t/without_skill/2")
     assert (late.outcome, late.reason, late.text) == ("timeout", "too slow", "")
 
@@ -47,7 +47,7 @@ def test_it_has_other_habits(bench: Any, reply: str, text: str) -> None:
 
 def test_a_file_is_made_when_the_prompt_says_so(bench: Any) -> None:
     bench.run(Fake(), prompt="fake-create-file: notes/new.md please")
-    assert (bench.base / "work/notes/new.md").is_file()
+    assert (bench.root / "notes/new.md").is_file()
 
 
 def test_no_script_reaches_outside_the_workspace(bench: Any) -> None:

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from skilltrial import registry
 from skilltrial.errors import CellError
 from skilltrial.records.grades import Grade
 from skilltrial.records.suite import Limits
-from skilltrial.seams import Command, EvidenceView, Exit, Place, Stop
+from skilltrial.seams import Access, Command, EvidenceView, Exit, Place, Stop
 
 
 @dataclass
@@ -95,8 +96,24 @@ def test_a_killed_command_fails(run: Any, tmp_path: Path) -> None:
     assert "signal 11" in grade.reason
 
 
-def test_a_command_sees_nothing_of_our_environment_but_the_path(run: Any, tmp_path: Path, monkeypatch: Any) -> None:
+def test_it_is_run_for_real_in_a_clean_environment(run: Any, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setenv("MY_API_KEY", "secret-value")
-    _, place = graded(run, tmp_path)
-    assert "MY_API_KEY" not in place.started[0][0].env
-    assert "PATH" in place.started[0][0].env
+
+    @contextmanager
+    def scratch(evidence: EvidenceView) -> Iterator[Place]:
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        folder.mkdir()
+        with registry.get("sandboxes", "none")().enter(folder, Access()) as place:
+            evidence.unpack(place.root)
+            yield place
+
+    def state(**options: Any) -> str:
+        view = run.view(created={"out/a.txt": b"made"})
+        return str(run.grades([run.check("command", **options)], view, run.desk(place=scratch))[0].state)
+
+    assert state(argv=["grep", "-q", "made", "out/a.txt"]) == "passed"
+    assert state(argv=["grep", "-q", "other", "out/a.txt"]) == "failed"
+    assert state(shell='test -z "$MY_API_KEY" && echo free', stdout_contains="free") == "passed"
+    assert state(argv=["no-such-program-at-all"]) == "ungraded"
+    assert state(shell="no-such-program-at-all") == "ungraded"
+    assert state(shell="sleep 600", timeout_s=0.05) == "ungraded"

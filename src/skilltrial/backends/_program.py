@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, TypeVar, cast
@@ -118,11 +117,6 @@ def tail(stream: bytes, machine: Machine) -> str:
 def logs_of(ended: Ended, name: str) -> dict[str, bytes]:
     """Raw output by file name; empty streams are left out."""
     return {key: data for key, data in ((name, ended.stdout), ("stderr.log", ended.exit.stderr)) if data}
-
-
-def callers_environment(machine: Machine, extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Everything the caller has: isolation is left to the program that is started."""
-    return {**machine.environ, **(extra or {})}
 
 
 def _now() -> str:

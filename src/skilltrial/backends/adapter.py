@@ -83,7 +83,7 @@ class AdapterRunner:
         sent = self._request(job)
         command = Command(
             argv=(str(self.adapter.program), *self.adapter.args),
-            env=_program.callers_environment(self.machine),
+            env={},  # the place keeps the caller's
             stdin=json.dumps(sent).encode(),
         )
         ended = _program.run_to_end(job, watch, command, self.adapter.max_output_bytes)

@@ -101,7 +101,7 @@ class ScriptRunner:
         variables, warnings = _variables(prompt)
         command = Command(
             argv=(bash, str(file), *self.runner.args),
-            env=_program.callers_environment(self.machine, variables),
+            env=variables,
             stdin=prompt.encode("utf-8", "replace"),
         )
         ended = _program.run_to_end(job, watch, command, self.runner.max_output_bytes)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import ClassVar
 
 from skilltrial.errors import CellError
 from skilltrial.graders._verdict import QUOTE, ByType, Scene, Verdict
 from skilltrial.records.checks import CommandCheck
 from skilltrial.records.suite import Limits
-from skilltrial.seams import Command, Exit, Place, Stop
+from skilltrial.seams import Command, Exit, Stop
 
 KEPT_BYTES = 262_144
 """Of standard output, at most, for `stdout_contains` and the quote."""
@@ -29,7 +28,7 @@ def command(options: CommandCheck, scene: Scene) -> Verdict:
     masked = _masked(scene)
     try:
         with scene.desk.scratch(scene.view) as place:
-            ended = place.start(_command(options, place), Limits(timeout_s=options.timeout_s), keep)
+            ended = place.start(_command(options), Limits(timeout_s=options.timeout_s), keep)
     except CellError as error:
         return Verdict.ungraded(f"the command could not be run: {error.reason}", masked=masked)
     except OSError as error:
@@ -37,12 +36,9 @@ def command(options: CommandCheck, scene: Scene) -> Verdict:
     return _verdict(options, ended, bytes(output).decode("utf-8", "replace"), masked)
 
 
-def _command(options: CommandCheck, place: Place) -> Command:
+def _command(options: CommandCheck) -> Command:
     argv = options.argv if options.argv is not None else ("sh", "-c", options.shell or "")
-    home = str(place.home)
-    path = os.environ.get("PATH", os.defpath)  # a check may need the user's tools; nothing else of the environment
-    env = {"PATH": path, "HOME": home, "TMPDIR": home, "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1"}
-    return Command(argv=argv, env=env)
+    return Command(argv=argv, env={"PYTHONDONTWRITEBYTECODE": "1"})
 
 
 def _verdict(options: CommandCheck, ended: Exit, output: str, masked: bool) -> Verdict:
