@@ -9,7 +9,7 @@ from tests.plan.conftest import ADAPTER, CONTAINS, HTTP, PROGRAM, RUBRIC, Plan_,
 
 from skilltrial.errors import UsageError
 from skilltrial.plan import Candidate, limits_of, named, refusal, stage_of
-from skilltrial.records.plan import Plan, Shard, cells
+from skilltrial.records.plan import Plan, SetAside, Shard, cells
 from skilltrial.records.suite import Limits
 
 
@@ -115,6 +115,15 @@ def test_a_check_nobody_can_grade_is_set_aside_on_every_target(planned: Plan_) -
     assert (row.check, row.target, row.reason) == ("k2", None, "there is no judge")
     assert made.ungradable == ()
     assert planned(case(checks=(CONTAINS, RUBRIC)), judge=judge()).plan.set_aside == ()
+
+
+def test_what_loading_set_aside_is_in_the_plan_too(planned: Plan_) -> None:
+    row = SetAside(check="p1", skill="demo", case="a b", reason="a sentence nobody can check")
+    plan = planned(case("a b", checks=(CONTAINS, RUBRIC)), more={"set_aside": (row,)}).plan
+    assert [(row.check, row.case) for row in plan.set_aside] == [
+        ("p1", plan.suites[0].cases[0].id),
+        ("k2", plan.suites[0].cases[0].id),
+    ]
 
 
 def test_a_check_can_be_set_aside_on_one_target_only(planned: Plan_) -> None:
@@ -256,7 +265,7 @@ def test_shards_part_the_blocks_without_overlap(planned: Plan_) -> None:
         (
             {"fixtures": tree("files/a.csv"), "prompt": "Sum files/a.csv"},
             {},
-            "the prompt says 'files/a.csv', but on agent the file lies at 'a.csv'",
+            "the prompt says 'files/a.csv', but on old the file lies at 'inputs/files/a.csv'",
         ),
         (
             {"checks": (CONTAINS, CONTAINS.model_copy(update={"id": "w", "arms": ("with_skill",)}))},
@@ -266,13 +275,15 @@ def test_shards_part_the_blocks_without_overlap(planned: Plan_) -> None:
     ],
 )
 def test_what_the_user_should_know_first(planned: Plan_, about: dict[str, Any], config: dict[str, Any], said: str) -> None:
-    warnings = planned(case(**about), targets=(Candidate(target("agent", "codex"), PROGRAM),), **config).plan.warnings
+    warnings = planned(case(**about), targets=(Candidate(target("old", "adapter"), ADAPTER),), **config).plan.warnings
     assert [warning for warning in warnings if said in warning]
 
 
-@pytest.mark.parametrize("prompt", ["Sum a.csv", "Sum ./a.csv", "See https://example.org/files/a.csv", "Sum the numbers"])
+@pytest.mark.parametrize(
+    "prompt", ["Sum a.csv", "Sum ./inputs/files/a.csv", "See https://example.org/files/a.csv", "Sum the numbers"]
+)
 def test_a_prompt_that_names_a_file_where_it_lies_is_no_warning(planned: Plan_, prompt: str) -> None:
-    made = planned(case(fixtures=tree("files/a.csv"), prompt=prompt), targets=(Candidate(target("agent", "codex"), PROGRAM),))
+    made = planned(case(fixtures=tree("files/a.csv"), prompt=prompt), targets=(Candidate(target("old", "adapter"), ADAPTER),))
     assert not [warning for warning in made.plan.warnings if "the prompt says" in warning]
 
 

@@ -52,7 +52,7 @@ def test_one_cell_is_found_by_its_id(make: Make) -> None:
     experiment = make(shard=Shard(index=1, count=2), cases=6)
     mine = planned(experiment)
     for result in experiment.results():
-        assert experiment.result(result.cell.id) == result
+        assert experiment.result(result.cell.id) == experiment.result_of(result.cell) == result
     finish(experiment, mine[3])
     found = experiment.result(mine[3].id)
     assert found is not None
@@ -157,6 +157,8 @@ def test_a_shard_has_only_its_own_cells(make: Make) -> None:
     found = [[result.cell.id for result in part.results()] for part in parts]
     assert len(found[0]) + len(found[1]) == len(set(found[0] + found[1])) == 24
     assert all(found)
+    for part in parts:
+        assert part.planned == len(part.needs()) - part.needs().count(0) == len(list(part.remaining()))
 
 
 def test_comparisons_and_stops_come_back(make: Make) -> None:

@@ -66,13 +66,14 @@ def make(
     levels: Mapping[str, str] | None = None,
     history: History | None = None,
     skipped_skills: Sequence[str] = (),
+    set_aside: Sequence[SetAside] = (),
     experiment: str = "",
     created_at: str = "",
 ) -> Made:
     """The plan of an experiment. Runs and reads nothing; the same input gives the same plan.
 
     Ids of skills and cases come out path-safe. `levels`: sandbox level by target name, default `none`. `skipped_skills`:
-    found without a suite. Name and time are given here or by `named`.
+    found without a suite. `set_aside`: checks that loading left out already. Name and time are given here or by `named`.
 
     Raises:
         UsageError: nothing to run, names that clash or are unknown, settings that make no sense.
@@ -90,7 +91,8 @@ def make(
     arms = tuple(_arms(safe_skills, baseline))
     groups = tuple(_groups(safe_skills, safe_suites, timed, able, arms, options, levels or {}, history or {}))
     judge = _judged(judge, timed)
-    set_aside, ungradable = _gradable(safe_suites, able, cannot_grade, judge is not None or options.grade_later)
+    aside, ungradable = _gradable(safe_suites, able, cannot_grade, judge is not None or options.grade_later)
+    aside = (*_renamed(set_aside, known_cases), *aside)
     gate = settings.gate_of(config, safe_suites)
     gates = settings.gates_of(config, gate, settings.skill_names(skills, safe_skills))
     plan = Plan(
@@ -104,7 +106,7 @@ def make(
         judge=judge,
         contrasts=tuple(Contrast(skill=skill.id) for skill in safe_skills) if baseline else (),
         groups=groups,
-        set_aside=set_aside,
+        set_aside=aside,
         gate=gate,
         gates=gates,
         budgets=config.budgets,
@@ -112,7 +114,7 @@ def make(
         options=options,
         shard=settings.shard_of(config.shard),
         warnings=tuple(
-            dict.fromkeys(_warnings(safe_skills, safe_suites, timed, able, arms, groups, set_aside, judge, gate, options))
+            dict.fromkeys(_warnings(safe_skills, safe_suites, timed, able, arms, groups, aside, judge, gate, options))
         ),
     )
     return Made(_sealed(plan, config.seed), ungradable)
@@ -130,6 +132,12 @@ def refusal(ungradable: Sequence[Ungradable]) -> UsageError:
         "these cases have nothing that can grade them:\n" + "\n".join(lines),
         "add checks, name a --judge, or run now and grade later with --grade-later",
     )
+
+
+def _renamed(rows: Sequence[SetAside], known: Mapping[str, str]) -> Iterator[SetAside]:
+    for row in rows:
+        skill, _, case = known.get(f"{row.skill}::{row.case}", f"{row.skill}::{row.case}").partition("::")
+        yield row.model_copy(update={"skill": skill, "case": case})
 
 
 def _sealed(plan: Plan, seed: int | None) -> Plan:

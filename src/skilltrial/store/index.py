@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from skilltrial.records.evidence import Outcome
@@ -144,9 +143,6 @@ class Index:
         if outcome is None or outcome in AGAIN:
             return "run"
         return "grade" if outcome == "ok" and not self._complete[number] else "nothing"
-
-    def needs(self) -> Iterator[Need]:
-        return (self.need(number) for number in range(self.count))
 
 
 def _fingerprint(digest: str) -> int:

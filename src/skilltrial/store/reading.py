@@ -66,6 +66,18 @@ class Reading:
         with journal.open("rb") as file:
             return self._result(file, planned, number)
 
+    def result_of(self, cell: Cell) -> Result:
+        """What is known of a planned cell. Raises KeyError when this plan, or this shard of it, does not run it."""
+        found = self.result(cell.id)
+        if found is None:
+            raise KeyError(cell.id)
+        return found
+
+    @property
+    def planned(self) -> int:
+        """How many cells this plan, or this shard of it, runs."""
+        return self._index.count if self.plan.shard is None else sum(1 for _ in self._numbered())
+
     def remaining(self) -> Iterator[Todo]:
         """The cells that need something, in plan order."""
         for cell, number in self._numbered():
@@ -81,8 +93,11 @@ class Reading:
         return self._index.need(number)
 
     def needs(self) -> bytes:
-        """One byte per cell of the plan's grid, group by group: 0 nothing, 1 run, 2 grade. For the queue."""
-        return bytes(NEEDS.index(need) for need in self._index.needs())
+        """One byte per cell of the plan's grid, group by group: 0 nothing to do here, 1 run, 2 grade. For the queue."""
+        needs = bytearray(self._index.count)
+        for _, number in self._numbered():
+            needs[number] = NEEDS.index(self._index.need(number))
+        return bytes(needs)
 
     def next_attempt(self, cell: str) -> int:
         """From 1. Raises KeyError when the cell is not planned."""
