@@ -137,3 +137,15 @@ def test_an_unknown_baseline_is_neither_clean_nor_dirty(states: tuple[bool | Non
         IsolationRow(target=f"t{place}", level="none", clean=clean, reason="no list") for place, clean in enumerate(states)
     )
     assert verdicts.isolation(summary().model_copy(update={"isolation": rows})) == (tone, text)
+
+
+def test_the_scope_that_leads_is_told_in_full_and_first() -> None:
+    one = lift(
+        like_these=LikeThese(units=8, low=0.05, high=0.9, verdict="inconclusive", reason="exact_test: the exact test says p 0.06")
+    )
+    both = summary(one).model_copy(update={"scope": "like"})
+    assert verdicts.sentences(both, one) == (
+        "On cases like these it is not decided whether the skill helps: +100 points (95 % interval +5 to +90); the exact test says p 0.06.",
+        "On these 4 cases: helps, 95 % interval +15 to +100.",
+    )
+    assert verdicts.headline(both).word == "not decided"

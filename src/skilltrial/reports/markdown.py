@@ -57,12 +57,9 @@ def _answers(summary: Summary) -> Iterator[str]:
     skills = {lift.skill for lift in summary.lifts}
     for lift in summary.lifts[:4]:
         where = f" on {lift.target}" if len(targets) > 1 else ""
-        lines = [
-            f"**{untrusted.markdown(verdicts.these(lift, verdicts.subject(lift, len(skills) > 1), where))}**",
-            verdicts.like(lift),
-        ]
-        lines += [text for text in (verdicts.rates(summary, lift), verdicts.costs(lift)) if text]
-        yield " ".join([lines[0], *(untrusted.markdown(line) for line in lines[1:])])
+        first, second = verdicts.sentences(summary, lift, verdicts.subject(lift, len(skills) > 1), where)
+        more = [text for text in (second, verdicts.rates(summary, lift), verdicts.costs(lift)) if text]
+        yield " ".join([f"**{untrusted.markdown(first)}**", *map(untrusted.markdown, more)])
     if not summary.lifts:
         yield "**No lift: there is no pair of arms to compare.**"
         for rate in summary.rates:

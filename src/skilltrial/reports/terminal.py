@@ -79,9 +79,10 @@ def _answer(summary: Summary) -> Iterator[Text]:
         yield from _no_lift(summary)
     for lift in summary.lifts[:MOST_SENTENCES]:
         where = f" on {lift.target}" if len(targets) > 1 else ""
-        tone = verdicts.mark(lift.verdict).tone
-        yield safe(verdicts.these(lift, verdicts.subject(lift, len(skills) > 1), where), f"bold {STYLES[tone]}".strip())
-        yield safe(verdicts.like(lift))
+        tone = verdicts.mark(verdicts.leading(summary, lift)).tone
+        first, second = verdicts.sentences(summary, lift, verdicts.subject(lift, len(skills) > 1), where)
+        yield safe(first, f"bold {STYLES[tone]}".strip())
+        yield safe(second)
         rates = verdicts.rates(summary, lift)
         more = [part for part in (rates, verdicts.costs(lift)) if part]
         if more:

@@ -66,45 +66,74 @@ def subject(lift: Lift, several_skills: bool = False) -> str:
 def these(lift: Lift, who: str = "the skill", where: str = "") -> str:
     """On these 4 cases the skill helps: +100 points (95 % interval +15 to +100)."""
     scope = "On this case" if lift.cases == 1 else f"On these {lift.cases} cases"
-    if lift.verdict == "not measured":
-        return (
-            f"{who[:1].upper()}{who[1:]} was not measured{where}: {why(lift.reason) or 'no case has a graded run in both arms'}."
-        )
-    size = f"{words.points_words(lift.lift)} ({words.span(lift.low, lift.high)})"
-    if lift.verdict in ("helps", "hurts"):
-        return f"{scope} {who} {lift.verdict}{where}: {size}."
-    if lift.verdict == "no meaningful effect":
-        return f"{scope} {who} has no meaningful effect{where}: {size}, margin ±{lift.margin * 100:.0f}."
-    tail = f"; {why(lift.reason)}" if lift.reason else ""
-    return f"{scope} it is not decided whether {who} helps{where}: {size}{tail}."
+    return _sentence(scope, lift, _Scope(lift.verdict, lift.low, lift.high, lift.reason), who, where)
 
 
 def like(lift: Lift) -> str:
     """On cases like these: not decided, 4 cases, 6 are needed."""
+    return _short("On cases like these", _like(lift))
+
+
+class _Scope(NamedTuple):
+    verdict: str
+    low: float | None
+    high: float | None
+    reason: str
+
+
+def _like(lift: Lift) -> _Scope:
     row = lift.like_these
-    if row.verdict == "not measured":
-        return "On cases like these: not measured."
-    ends = "" if row.low is None or row.high is None else f", {words.span(row.low, row.high)}"
-    if row.verdict != "inconclusive":
-        return f"On cases like these: {row.verdict}{ends}."
-    if row.units < NEEDED_UNITS:
-        return f"On cases like these: not decided, {words.many(row.units, 'case')}, {NEEDED_UNITS} are needed{ends}."
-    tail = f", {why(row.reason)}" if row.reason else ""
-    return f"On cases like these: not decided{tail}{ends}."
+    needed = f"{words.many(row.units, 'case')}, {NEEDED_UNITS} are needed"
+    few = row.units < NEEDED_UNITS and row.verdict == "inconclusive"
+    return _Scope(row.verdict, row.low, row.high, needed if few else row.reason)
 
 
-def rate_of(summary: Summary, skill: str, target: str, arm: str) -> Rate | None:
+def leading(summary: Summary, lift: Lift) -> str:
+    """The verdict of the scope that leads in this Summary."""
+    return lift.like_these.verdict if summary.scope == "like" else lift.verdict
+
+
+def sentences(summary: Summary, lift: Lift, who: str = "the skill", where: str = "") -> tuple[str, str]:
+    """Both scopes, the leading one in full and first."""
+    if summary.scope == "these":
+        return these(lift, who, where), like(lift)
+    scope = "On this case" if lift.cases == 1 else f"On these {lift.cases} cases"
+    second = _short(scope, _Scope(lift.verdict, lift.low, lift.high, lift.reason))
+    return _sentence("On cases like these", lift, _like(lift), who, where), second
+
+
+def _sentence(scope: str, lift: Lift, told: _Scope, who: str, where: str) -> str:
+    if told.verdict == "not measured":
+        return f"{who[:1].upper()}{who[1:]} was not measured{where}: {why(told.reason) or REASONS['no_pair']}."
+    size = f"{words.points_words(lift.lift)} ({words.span(told.low, told.high)})"
+    if told.verdict in ("helps", "hurts"):
+        return f"{scope} {who} {told.verdict}{where}: {size}."
+    if told.verdict == "no meaningful effect":
+        return f"{scope} {who} has no meaningful effect{where}: {size}, margin ±{lift.margin * 100:.0f}."
+    tail = f"; {why(told.reason)}" if told.reason else ""
+    return f"{scope} it is not decided whether {who} helps{where}: {size}{tail}."
+
+
+def _short(scope: str, told: _Scope) -> str:
+    ends = "" if told.low is None or told.high is None else f", {words.span(told.low, told.high)}"
+    if told.verdict != "inconclusive":
+        return f"{scope}: {told.verdict}{'' if told.verdict == 'not measured' else ends}."
+    tail = f", {why(told.reason)}" if told.reason else ""
+    return f"{scope}: not decided{tail}{ends}."
+
+
+def rate_of(summary: Summary, skill: str, target: str, arm: str, activation: str = "natural") -> Rate | None:
     """The rates row of one arm, or None."""
     for rate in summary.rates:
-        if (rate.skill, rate.target, rate.arm) == (skill, target, arm):
+        if (rate.skill, rate.target, rate.arm, rate.activation) == (skill, target, arm, activation):
             return rate
     return None
 
 
 def rates(summary: Summary, lift: Lift) -> str | None:
     """42 % of checks pass without the skill, 88 % with it. None when an arm has no rate."""
-    arm = rate_of(summary, lift.skill, lift.target, lift.arm)
-    base = rate_of(summary, lift.skill, lift.target, lift.baseline)
+    arm = rate_of(summary, lift.skill, lift.target, lift.arm, lift.activation)
+    base = rate_of(summary, lift.skill, lift.target, lift.baseline, lift.activation)
     if arm is None or base is None or arm.pass_rate is None or base.pass_rate is None:
         return None
     what = words.METRICS[summary.metric]
@@ -248,29 +277,31 @@ def headline(summary: Summary) -> Headline:
         return Headline("", "Nothing to compare", ": there is no pair of arms with graded runs.", "quiet")
     if len(summary.lifts) == 1:
         return _single(summary, summary.lifts[0])
-    return _counted(summary.lifts)
+    return _counted(summary)
 
 
 def _single(summary: Summary, lift: Lift) -> Headline:
     who = subject(lift)
-    tone = mark(lift.verdict).tone
+    verdict = leading(summary, lift)
+    tone = mark(verdict).tone
     told = rates(summary, lift)
     tail = f" on {lift.target}: {told}" if told else f" on {lift.target}."
     tail = tail.replace("without the skill", "without it") if lift.arm == WITH_SKILL else tail
-    if lift.verdict in ("helps", "hurts"):
-        return Headline(f"{who[:1].upper()}{who[1:]} ", lift.verdict, tail, tone)
-    if lift.verdict == "no meaningful effect":
-        return Headline(f"{who[:1].upper()}{who[1:]} has ", lift.verdict, tail, tone)
-    if lift.verdict == "not measured":
+    if verdict in ("helps", "hurts"):
+        return Headline(f"{who[:1].upper()}{who[1:]} ", verdict, tail, tone)
+    if verdict == "no meaningful effect":
+        return Headline(f"{who[:1].upper()}{who[1:]} has ", verdict, tail, tone)
+    if verdict == "not measured":
         return Headline(f"{who[:1].upper()}{who[1:]} was ", "not measured", f" on {lift.target}: {why(lift.reason)}.", tone)
     return Headline("It is ", "not decided", f" whether {who} helps{tail}", tone)
 
 
-def _counted(lifts: tuple[Lift, ...]) -> Headline:
+def _counted(summary: Summary) -> Headline:
+    lifts = summary.lifts
     skills, targets = {lift.skill for lift in lifts}, {lift.target for lift in lifts}
     counts: dict[str, int] = {}
     for lift in lifts:
-        word = mark(lift.verdict).word
+        word = mark(leading(summary, lift)).word
         counts[word] = counts.get(word, 0) + 1
     what = "target" if len(skills) == 1 else "skill" if len(targets) == 1 else "comparison"
     lead = "helps" if counts.get("helps") else "hurts" if counts.get("hurts") else next(iter(counts))

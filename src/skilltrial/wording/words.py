@@ -53,7 +53,7 @@ def points(value: float | None) -> str:
     if value is None:
         return "unknown"
     number = value * 100
-    if number == 0:
+    if abs(number) < 1e-7:
         return "0"
     return f"{number:+.1f}" if abs(number) < 1 else f"{number:+.0f}"
 

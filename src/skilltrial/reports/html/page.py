@@ -33,6 +33,7 @@ class LiftRow(NamedTuple):
     name: str
     verdict: str
     tone: str
+    like_word: str
     without: str
     with_: str
     points: str
@@ -114,8 +115,8 @@ def _sure(summary: Summary) -> Iterator[str]:
     skills = {lift.skill for lift in summary.lifts}
     for lift in summary.lifts[:3]:
         where = f" on {lift.target}" if len(targets) > 1 else ""
-        sentence = verdicts.these(lift, verdicts.subject(lift, len(skills) > 1), where)
-        yield from (sentence, verdicts.like(lift)) if len(summary.lifts) == 1 else (f"{sentence} {verdicts.like(lift)}",)
+        both = verdicts.sentences(summary, lift, verdicts.subject(lift, len(skills) > 1), where)
+        yield from both if len(summary.lifts) == 1 else (" ".join(both),)
     told = list(verdicts.activation(summary)[:3])
     if len(summary.lifts) == 1:
         told = [text for text in (verdicts.costs(summary.lifts[0]), *(f"{text}." for text in told)) if text]
@@ -157,14 +158,17 @@ def _known(known: int, cells: int) -> str:
 
 def _lift_row(summary: Summary, lift: Lift, size: Scale, several: bool) -> LiftRow:
     mark = verdicts.mark(lift.verdict)
-    arm, base = (verdicts.rate_of(summary, lift.skill, lift.target, name) for name in (lift.arm, lift.baseline))
+    arm, base = (verdicts.rate_of(summary, lift.skill, lift.target, name, lift.activation) for name in (lift.arm, lift.baseline))
     name = f"{lift.skill} · {lift.target}" if several else lift.target
     if lift.arm != WITH_SKILL:
         name += f" · {words.arm(lift.arm)}"
+    if lift.activation == "forced":
+        name += " · forced"
     return LiftRow(
         name=untrusted.line(name, 160),
         verdict=mark.word,
         tone=mark.tone,
+        like_word=verdicts.mark(lift.like_these.verdict).word,
         without="" if base is None or base.pass_rate is None else words.percent(base.pass_rate),
         with_="" if arm is None or arm.pass_rate is None else words.percent(arm.pass_rate),
         points="" if lift.lift is None else words.points(lift.lift),
@@ -231,7 +235,7 @@ def _arm_row(rate: Rate) -> ArmRow:
     return ArmRow(
         skill=untrusted.line(rate.skill, 100),
         target=untrusted.line(rate.target, 100),
-        arm=words.arm(rate.arm),
+        arm=words.arm(rate.arm) + (", forced" if rate.activation == "forced" else ""),
         rate=words.percent(rate.pass_rate) if rate.pass_rate is not None else "not measured",
         span=ends,
         graded=f"{rate.graded:,}",
