@@ -12,6 +12,7 @@ import yaml
 from pydantic import BaseModel
 
 from skilltrial.load.config import read
+from skilltrial.load.validate import check
 from skilltrial.records.config import Config, GateConfig, LoggingConfig, ReportConfig, TargetConfig
 from skilltrial.records.config_file import ConfigFile
 from skilltrial.records.plan import Budgets, Hooks
@@ -52,6 +53,11 @@ def test_every_key_has_a_comment() -> None:
     keys = [line for line in SETTINGS.splitlines() if re.match(r"#?\s*[a-z_]+:|#  - ", line) and not line.startswith("# ")]
     bare = [line for line in keys if " # " not in line and not line.rstrip().endswith(":")]
     assert not bare
+
+
+@pytest.mark.parametrize("name", ["short-answers"])
+def test_an_example_skill_is_valid_under_the_strict_rules(name: str) -> None:
+    assert not [str(problem) for problem in check((name,), EXAMPLES, level="strict")]
 
 
 @pytest.mark.parametrize("name", ["short-answers"])

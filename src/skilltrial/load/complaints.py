@@ -83,9 +83,7 @@ def _steps(loc: tuple[int | str, ...], value: Any) -> Pointer:
     """`loc` without the names that pydantic adds for the branch of a union; a missing key is its last step."""
     steps: list[int | str] = []
     for index, step in enumerate(loc):
-        if (isinstance(value, dict) and step in value) or (
-            isinstance(value, list) and isinstance(step, int) and step < len(value)
-        ):
+        if _has(value, step):
             value = value[step]
         elif isinstance(value, dict) and index == len(loc) - 1:
             value = None
@@ -93,6 +91,12 @@ def _steps(loc: tuple[int | str, ...], value: Any) -> Pointer:
             continue
         steps.append(step)
     return tuple(steps)
+
+
+def _has(value: Any, step: int | str) -> bool:
+    if isinstance(value, dict):
+        return step in value
+    return isinstance(value, list) and isinstance(step, int) and step < len(value)
 
 
 def _keys(model: type[Record] | None) -> list[str]:
