@@ -235,3 +235,11 @@ def test_nothing_measured_is_said_plainly(make_sample: Any) -> None:
     sample = make_sample(cases=1, letters=lambda case, arm, number: "X")
     summary = sample.summary.model_copy(update={"lifts": (), "rates": ()})
     assert "Nothing to compare" in Page(render(summary, sample.view)).text
+
+
+def test_the_page_can_carry_a_title_of_ones_own(make_sample: Any, out: Any) -> None:
+    sample = make_sample(cases=200)
+    plugin(title="Nightly <b>").write(sample.summary, sample.view, out)
+    case = next((out.folder / "report/cases").glob("0*.html"))
+    for path in (out.folder / "report/index.html", case):
+        assert "Nightly &lt;b&gt;" in path.read_text(encoding="utf-8")

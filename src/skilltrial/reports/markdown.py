@@ -21,9 +21,11 @@ class Markdown(Record):
     """The answer, how sure, whether to trust it, the cases, and the failures folded away."""
 
     name: ClassVar[str] = "markdown"
+    title: str | None = None
+    """Heading; None: the skills' names."""
 
     def write(self, summary: Summary, experiment: ExperimentView, out: Out) -> None:
-        out.write("report.md", render(summary, experiment))
+        out.write("report.md", render(summary, experiment, title=self.title))
 
 
 plugin = Markdown

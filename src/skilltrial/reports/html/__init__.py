@@ -18,7 +18,7 @@ from skilltrial.reports.html import environment, page
 from skilltrial.reports.html.sections import Cut, Writer
 from skilltrial.seams import ExperimentView, Out
 from skilltrial.system.files import safe_name
-from skilltrial.wording import words
+from skilltrial.wording import untrusted, words
 
 INDEX = "report/index.html"
 INLINE_CELLS = 300
@@ -36,22 +36,26 @@ class Html(Record):
     """`report/index.html`, self-contained, and case pages where it would grow beyond 2 MB."""
 
     name: ClassVar[str] = "html"
+    title: str | None = None
+    """Heading of the page; None: the skills and the experiment."""
 
     def write(self, summary: Summary, experiment: ExperimentView, out: Out) -> None:
+        heading = self.title or page.heading(summary)
         if _planned(experiment) <= INLINE_CELLS:
-            _write_small(summary, experiment, out)
+            _write_small(summary, experiment, out, heading)
         else:
-            _write_large(summary, experiment, out)
+            _write_large(summary, experiment, out, heading)
 
 
 plugin = Html
 
 
-def render(summary: Summary, view: ExperimentView) -> str:
+def render(summary: Summary, view: ExperimentView, *, title: str | None = None) -> str:
     """The first page with every section in it, however large."""
     rows = _reading.table(summary)
     sections = list(_sections(summary, view, Cut()))
-    return _index(summary, rows, {key: f"#c/{key[0]}/{key[1]}" for key, _ in sections}, [text for _, text in sections], ())
+    hrefs = {key: f"#c/{key[0]}/{key[1]}" for key, _ in sections}
+    return _index(summary, title or page.heading(summary), rows, hrefs, [text for _, text in sections], ())
 
 
 def _planned(view: ExperimentView) -> int:
@@ -64,7 +68,7 @@ class _Page(NamedTuple):
     section: Markup
 
 
-def _write_small(summary: Summary, view: ExperimentView, out: Out) -> None:
+def _write_small(summary: Summary, view: ExperimentView, out: Out, heading: str) -> None:
     rows = _reading.table(summary)
     hrefs: dict[CaseKey, str] = {}
     inline: list[Markup] = []
@@ -78,12 +82,12 @@ def _write_small(summary: Summary, view: ExperimentView, out: Out) -> None:
         else:
             apart.append(_Page(_file(key, len(hrefs)), f"{key[0]}/{key[1]}", section))
             hrefs[key] = apart[-1].name
-    index = out.write(INDEX, _index(summary, rows, hrefs, inline, ()))
+    index = out.write(INDEX, _index(summary, heading, rows, hrefs, inline, ()))
     for one in apart:
-        _write_case(out, one, index.name, summary)
+        _write_case(out, one, index.name, heading)
 
 
-def _write_large(summary: Summary, view: ExperimentView, out: Out) -> None:
+def _write_large(summary: Summary, view: ExperimentView, out: Out, heading: str) -> None:
     rows = _reading.table(summary)
     chosen = _choose(rows, view)
     hrefs = {key: _file(key, number) for number, key in enumerate(chosen)}
@@ -94,26 +98,32 @@ def _write_large(summary: Summary, view: ExperimentView, out: Out) -> None:
     note = (
         f"Runs of {words.many(missing, 'more case')} are not written out here; skilltrial show CELL has each." if missing else ""
     )
-    index = out.write(INDEX, _index(summary, rows[:ROWS_A_PAGE], hrefs, [], further, note))
+    index = out.write(INDEX, _index(summary, heading, rows[:ROWS_A_PAGE], hrefs, [], further, note))
     for name, part in names:
         beside = {key: href.removeprefix("cases/") for key, href in hrefs.items()}
-        text = environment.page("list.html", **_list_context(summary, rows, part, beside, index.name))
+        text = environment.page("list.html", **_list_context(summary, heading, rows, part, beside, index.name))
         out.write(f"report/{name}", text)
     for key, section in _sections(summary, view, SMALL_CUT, chosen):
-        _write_case(out, _Page(hrefs[key], f"{key[0]}/{key[1]}", section), index.name, summary)
+        _write_case(out, _Page(hrefs[key], f"{key[0]}/{key[1]}", section), index.name, heading)
 
 
 def _file(key: CaseKey, number: int) -> str:
     return f"cases/{number:05d}-{safe_name(f'{key[0]}.{key[1]}')[:80]}.html"
 
 
-def _write_case(out: Out, one: _Page, index_name: str, summary: Summary) -> None:
-    values = {"title": one.title, "heading": page.heading(summary), "back": f"../{index_name}", "section": one.section}
+def _write_case(out: Out, one: _Page, index_name: str, heading: str) -> None:
+    values = {
+        "title": untrusted.line(one.title),
+        "heading": untrusted.line(heading),
+        "back": f"../{index_name}",
+        "section": one.section,
+    }
     out.write(f"report/{one.name}", environment.page("case_page.html", **values))
 
 
 def _index(
     summary: Summary,
+    heading: str,
     rows: list[_reading.Row],
     hrefs: Mapping[CaseKey, str],
     sections: list[Markup],
@@ -122,7 +132,7 @@ def _index(
 ) -> str:
     return environment.page(
         "index.html",
-        **page.context(summary),
+        **page.context(summary, heading),
         rows=page.table_rows(rows, hrefs) if rows else (),
         wide=len({row.target for row in rows}) > 1,
         linked=bool(hrefs),
@@ -134,9 +144,14 @@ def _index(
 
 
 def _list_context(
-    summary: Summary, rows: list[_reading.Row], part: list[_reading.Row], hrefs: Mapping[CaseKey, str], index_name: str
+    summary: Summary,
+    heading: str,
+    rows: list[_reading.Row],
+    part: list[_reading.Row],
+    hrefs: Mapping[CaseKey, str],
+    index_name: str,
 ) -> dict[str, object]:
-    values = page.context(summary)
+    values = page.context(summary, heading)
     return {
         "title": f"{values['heading']}: cases",
         "heading": values["heading"],

@@ -68,15 +68,15 @@ class ArmRow(NamedTuple):
     lost: str
 
 
-def context(summary: Summary) -> dict[str, Any]:
+def context(summary: Summary, heading_: str) -> dict[str, Any]:
     """Everything but the case table and the sections."""
     drawn = _drawn(summary)
     size = scale(drawn)
     several = len({lift.skill for lift in summary.lifts}) > 1
     marks = {_MARKS.get(letter, "n") for letter in set("".join({row.squares for row in summary.cases}))}
     return {
-        "title": untrusted.line(f"{heading(summary)}: {verdicts.headline(summary)}", 200),
-        "heading": untrusted.line(heading(summary)),
+        "title": untrusted.line(f"{heading_}: {verdicts.headline(summary)}", 200),
+        "heading": untrusted.line(heading_, 300),
         "headline": _safe_headline(summary),
         "sure": tuple(untrusted.line(text) for text in _sure(summary)),
         "facts": tuple(_facts(summary)),
