@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Literal
 
 from skilltrial.analyze.analysis import Analysis, analysed
@@ -15,7 +15,7 @@ from skilltrial.analyze.rates import Delivery, leaderboard, rate_rows
 from skilltrial.analyze.seeing import activation_rows, isolation_rows
 from skilltrial.analyze.spending import budget_row, coverage, judge_rows, totals
 from skilltrial.analyze.tallies import Metric
-from skilltrial.records.plan import WITH_SKILL, Gate, Plan
+from skilltrial.records.plan import Gate, Plan
 from skilltrial.records.summary import FailureRow, LeaderRow, Summary
 from skilltrial.seams import ExperimentView
 
@@ -34,18 +34,7 @@ def summary(
     `metric`, `scope`, `gate` None: those of the plan. A `gate` given here holds for every skill.
     `delivery` is filled where the view has a `delivery(target)`, `stopped` where it has `stops()`.
     """
-    found = analysed(view, metric, _scoped(view.plan, gate, scope))
-    gates = found.gates if scope is None else {name: one.model_copy(update={"scope": scope}) for name, one in found.gates.items()}
-    return _summary(view, found, dict(gates))
-
-
-def _scoped(plan: Plan, gate: Gate | None, scope: Literal["these", "like"] | None) -> Gate | None:
-    if scope is None:
-        return gate
-    return (gate or plan.gate).model_copy(update={"scope": scope})
-
-
-def _summary(view: ExperimentView, found: Analysis, gates: dict[str, Gate]) -> Summary:
+    found = analysed(view, metric, scope, gate)
     table, tallies, plan = found.table, found.tallies, found.table.plan
     lifts = lift_rows(found.contests)
     isolation = tuple(isolation_rows(table))
@@ -73,7 +62,32 @@ def _summary(view: ExperimentView, found: Analysis, gates: dict[str, Gate]) -> S
         budget=budget_row(table),
         stability=tuple(stability_rows(tallies.values())),
         reused=sum(table.reused.values()),
-        stopped=_stopped(view),
-        gate=decide(plan, found.gate, gates, tallies, found.contests, found.tested),
+        stopped=_stopped(view, bool(table.skipped)),
+        gate=decide(plan, found.gate, found.gates, tallies, found.contests, found.tested),
         warnings=warnings_of(table, tallies, found.contests, lifts, isolation, found.gate, found.tested),
     )
+
+
+def _deliveries(view: ExperimentView, plan: Plan) -> dict[str, Delivery]:
+    ask = getattr(view, "delivery", None)
+    return {target.name: told for target in plan.targets if (told := ask(target)) is not None} if ask else {}
+
+
+def _leaders(found: Analysis) -> tuple[LeaderRow, ...]:
+    """By the arm under test; by the baseline where only that was run."""
+    arms = dict.fromkeys(key.arm for key in found.tallies)
+    arm = next((arm for arm in arms if arm in found.tested), next(iter(arms), None))
+    return leaderboard(found.tallies.values(), arm) if arm is not None else ()
+
+
+def _set_aside(plan: Plan) -> Iterator[FailureRow]:
+    for row in plan.set_aside:
+        where = f"{row.skill}/{row.case}/{row.target}" if row.target else f"{row.skill}/{row.case}"
+        yield FailureRow(cell=where, state="set_aside", reason=row.reason, checks=(row.check,))
+
+
+def _stopped(view: ExperimentView, unfinished: bool) -> str | None:
+    """Why cells are left that never ran; None when none are."""
+    stops = getattr(view, "stops", None)
+    lines = stops() if stops and unfinished else ()
+    return lines[-1].reason if lines else None
