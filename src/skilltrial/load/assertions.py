@@ -31,30 +31,25 @@ def checks_of(
     notes = reading.notes
     before = len(notes.problems)
     asides = len(reading.set_aside)
-    checks: list[Check] = []
-    for number, item, spot in _items(raw, ("checks",), at, reading):
-        made = (
-            from_object(item, spot, notes, f"check-{number}")
-            if isinstance(item, dict)
-            else sentence(item, spot, notes, f"check-{number}")
+    checks: list[Check | None] = []
+    for number, (item, spot) in enumerate(_items(raw, ("checks",), at, reading), 1):
+        checks.append(
+            from_object(item, spot, notes, f"check-{number}") if isinstance(item, dict) else sentence(item, spot, notes, f"check-{number}")
         )
-        checks += [made] if made else []
     seen: set[str] = set()
-    for number, item, spot in _items(raw, SENTENCE_KEYS, at, reading):
+    for number, (item, spot) in enumerate(_items(raw, SENTENCE_KEYS, at, reading), 1):
         if isinstance(item, dict):
-            made = from_object(item, spot, notes, f"assertion-{number}", refuse_unknown=refuse_unknown)
-        elif isinstance(item, str) and item.strip() in seen:
-            continue
-        else:
-            made = _sentence(item, f"assertion-{number}", case_id, should_trigger, spot, reading, routed)
-            seen.add(item.strip() if isinstance(item, str) else "")
-        checks += [made] if made else []
-    for number, item, spot in _items(raw, ("tool_assertions",), at, reading):
-        made = tool_assertion(item, spot, notes, f"tool-{number}")
-        checks += [made] if made else []
-    _unique(checks, at, reading)
-    if checks or any(problem.severity == "error" for problem in notes.problems[before:]):
-        return checks
+            checks.append(from_object(item, spot, notes, f"assertion-{number}", refuse_unknown=refuse_unknown))
+        elif not isinstance(item, str) or item not in seen:
+            checks.append(_sentence(item, f"assertion-{number}", case_id, should_trigger, spot, reading, routed))
+            seen.add(item if isinstance(item, str) else "")
+    for number, (item, spot) in enumerate(_items(raw, ("tool_assertions",), at, reading), 1):
+        checks.append(tool_assertion(item, spot, notes, f"tool-{number}"))
+    made = [check for check in checks if check is not None]
+    if len(made) > 1:
+        _unique(made, at, reading)
+    if made or any(problem.severity == "error" for problem in notes.problems[before:]):
+        return made
     if len(reading.set_aside) > asides:
         notes.warn(
             "nothing-to-grade",
@@ -66,9 +61,9 @@ def checks_of(
     return [_stand_in(expected)]
 
 
-def _items(raw: dict[str, Any], keys: tuple[str, ...], at: Pointer, reading: Reading) -> list[tuple[int, Any, Pointer]]:
-    """Members of the lists under `keys`, numbered from 1 through all of them, each with its place."""
-    found: list[tuple[int, Any, Pointer]] = []
+def _items(raw: dict[str, Any], keys: tuple[str, ...], at: Pointer, reading: Reading) -> list[tuple[Any, Pointer]]:
+    """Members of the lists under `keys`, each with its place."""
+    found: list[tuple[Any, Pointer]] = []
     for key in keys:
         value = raw.get(key)
         if value is None:
@@ -79,8 +74,8 @@ def _items(raw: dict[str, Any], keys: tuple[str, ...], at: Pointer, reading: Rea
         if not isinstance(value, list):
             reading.notes.error("assertion-form", f"'{key}' is a list", (*at, key))
             continue
-        found += [(len(found) + number, item, (*at, key, number)) for number, item in enumerate(value)]
-    return [(number + 1, item, spot) for number, (_, item, spot) in enumerate(found)]
+        found += [(item, (*at, key, number)) for number, item in enumerate(value)]
+    return found
 
 
 def _sentence(
@@ -150,8 +145,8 @@ def _unique(checks: list[Check], at: Pointer, reading: Reading) -> None:
 def _stand_in(expected: str | None) -> Check:
     """What is graded in a case without checks."""
     if expected:
-        return Check(id="expected-output", type="rubric", text=f"The output satisfies this expected output: {expected.strip()}")
-    return Check(id="quality", type="quality", text="The answer does well what the task asks, on a scale from 0 to 10")
+        return Check(id="expected-output", type="rubric", options={}, text=f"The output satisfies this expected output: {expected.strip()}")
+    return Check(id="quality", type="quality", options={}, text="The answer does well what the task asks, on a scale from 0 to 10")
 
 
 def _name(kind: str) -> str:

@@ -44,6 +44,8 @@ _KNOWN = frozenset(
         *PROMPT_KEYS, *EXPECTED_KEYS,
     }
 )  # fmt: skip
+_COMMON = frozenset({"id", "prompt", "expected_output", "files", "assertions", "expectations", "checks", "tool_assertions"})
+"""What most cases hold and nothing else."""
 _UNREAD = {
     "runtime_checks": "a later version reads them; 'checks' has file_exists, command_ran and others",
     "verification": "a later version reads it; a check of type 'command' does the same",
@@ -108,7 +110,31 @@ def read_case(raw: Any, position: int, at: Pointer, reading: Reading, settings: 
     checks = checks_of(
         raw, case_id, expected, should_trigger, at, reading, routed=settings.routed, refuse_unknown=settings.structured_strict
     )
-    made: dict[str, Any] = {
+    made: dict[str, Any] = {"params": settings.params, "judge_params": settings.judge_params, "tools": settings.tools, "extra": {}}
+    if not raw.keys() <= _COMMON:
+        made |= _uncommon(raw, at, notes, settings)
+    if prompt is not None and fixtures.files:
+        check_mentions(prompt, fixtures, settings.stage, (*at, "prompt"), notes)
+    if prompt is None or (len(notes.problems) > before and any(problem.severity == "error" for problem in notes.problems[before:])):
+        return None
+    return Case(
+        id=case_id,
+        given_id=given_id,
+        prompt=prompt,
+        expected_output=expected,
+        checks=tuple(checks),
+        fixtures=fixtures,
+        stage=settings.stage,
+        should_trigger=should_trigger,
+        forced=forced,
+        where=Where(file=notes.file, pointer=pointer_text(at)),
+        **made,
+    )
+
+
+def _uncommon(raw: dict[str, Any], at: Pointer, notes: Notes, settings: SuiteSettings) -> dict[str, Any]:
+    """What most cases do not say, as fields of a Case."""
+    found: dict[str, Any] = {
         "name": _text(raw, ("name", "eval_name"), at, notes),
         "side_effects": _side_effects(raw, at, notes),
         "stage_files": _flag(raw, "stage_files", False, at, notes),
@@ -122,23 +148,7 @@ def read_case(raw: Any, position: int, at: Pointer, reading: Reading, settings: 
         "tags": _tags(raw, at, notes),
         "extra": _extra(raw, at, notes),
     }
-    if prompt is not None and fixtures.files:
-        check_mentions(prompt, fixtures, settings.stage, (*at, "prompt"), notes)
-    if prompt is None or any(problem.severity == "error" for problem in notes.problems[before:]):
-        return None
-    return Case(
-        id=case_id,
-        given_id=given_id,
-        prompt=prompt,
-        expected_output=expected,
-        checks=tuple(checks),
-        fixtures=fixtures,
-        stage=settings.stage,
-        should_trigger=should_trigger,
-        forced=forced,
-        where=Where(file=notes.file, pointer=pointer_text(at)),
-        **{key: value for key, value in made.items() if value is not None},
-    )
+    return {key: value for key, value in found.items() if value is not None}
 
 
 def params_of(value: Any, below: JsonObject, at: Pointer, notes: Notes) -> JsonObject:

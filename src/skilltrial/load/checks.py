@@ -45,7 +45,7 @@ _RENAMED: dict[str, dict[str, str]] = {
 }
 """Other names of options, by type."""
 _NUMBERS = frozenset({"exit_code", "timeout_s", "tolerance", "relative", "min", "max"})
-_NOT_BLANK = ("value", "contains", "command", "name", "pattern", "json_path", "shell", "path", "stdout_contains")
+_NOT_BLANK = frozenset({"value", "contains", "command", "name", "pattern", "json_path", "shell", "path", "stdout_contains"})
 _PATH_TYPES = frozenset(kind for kind in CHECKS if not kind.startswith("tool_"))
 _OUTSIDE = re.compile(r"(?:^|/)\.\.(?:/|$)")
 
@@ -114,7 +114,7 @@ def sentence(text: Any, at: Pointer, notes: Notes, check_id: str) -> Check | Non
     if not text.strip():
         notes.error("assertion-empty", "an assertion is empty", at)
         return None
-    return Check(id=check_id, type="rubric", text=text.strip())
+    return Check(id=check_id, type="rubric", text=text.strip(), options={})
 
 
 def options_fault(kind: str, options: Mapping[str, Any]) -> str | None:
@@ -131,8 +131,8 @@ def _typed(
     options = _options(kind, raw, at, notes, refuse_unknown, from_javascript)
     common = _common(raw, at, notes, default_id)
     record = CHECKS[kind]
-    if any(problem.severity == "error" for problem in notes.problems[before:]):
-        _ = _validated(record, options, raw, at, notes)
+    if len(notes.problems) > before and any(problem.severity == "error" for problem in notes.problems[before:]):
+        _validated(record, options, raw, at, notes)
         return None
     if not _validated(record, options, raw, at, notes) or not _sound(kind, options, at, notes):
         return None
@@ -255,7 +255,7 @@ def _rubric(raw: dict[str, Any], at: Pointer, notes: Notes, default_id: str) -> 
     common = _common(raw, at, notes, default_id)
     if any(problem.severity == "error" for problem in notes.problems[before:]):
         return None
-    return Check(type="rubric", text=raw[key].strip(), **common)
+    return Check(type="rubric", text=raw[key].strip(), options={}, **common)
 
 
 def _tool_used(raw: dict[str, Any], at: Pointer, notes: Notes, default_id: str) -> Check | None:
@@ -316,8 +316,8 @@ def _option_fault(one: Any, raw: dict[str, Any], at: Pointer, notes: Notes) -> N
 def _sound(kind: str, options: dict[str, Any], at: Pointer, notes: Notes) -> bool:
     """What a record's types cannot say: blanks, paths, patterns, bounds."""
     before = len(notes.problems)
-    for key in _NOT_BLANK:
-        if isinstance(options.get(key), str) and not options[key].strip():
+    for key, value in options.items():
+        if key in _NOT_BLANK and isinstance(value, str) and not value.strip():
             notes.error("check-option", f"'{key}' is empty", (*at, key))
     for key in ("values", "argv"):
         if key in options and (not options[key] or any(not str(value).strip() for value in options[key])):

@@ -1,6 +1,6 @@
 """Skills and suite files below the paths a user gave, in one pass over the folders."""
 
-# ruff: noqa: PTH100, PTH112, PTH113, PTH116, PTH118, PTH119, PTH120, PTH208
+# ruff: noqa: PTH100, PTH112, PTH113, PTH118, PTH119, PTH120, PTH208
 # (os calls on strings: a library may hold ten thousand skills, and pathlib costs several times as much)
 from __future__ import annotations
 
@@ -44,6 +44,8 @@ class Discovery:
     loose: list[str] = field(default_factory=list)
     """Files called evals.json outside of any skill."""
     problems: list[Problem] = field(default_factory=list)
+    linked: bool = False
+    """A link to a folder was followed, so a skill may have been reached twice."""
 
 
 class Disk:
@@ -54,6 +56,7 @@ class Disk:
         self._prefix = self.cwd.rstrip(os.sep) + os.sep
         self._listings: dict[str, Entries | None] = {}
         self._roots: dict[str, Root | None] = {}
+        self._here = Root(os.path.realpath(self.cwd), False)
 
     def listing(self, folder: str) -> Entries | None:
         """The entries of a folder; None when it cannot be listed."""
@@ -80,15 +83,16 @@ class Disk:
         found = self._repository(folder)
         if found:
             return found
-        around = self.cwd if inside(folder, self.cwd) else folder
-        return Root(os.path.realpath(around), False)
+        if inside(folder, self.cwd):
+            return self._here
+        return Root(os.path.realpath(folder), False)
 
     def _repository(self, folder: str) -> Root | None:
         chain = []
         current = folder
         while current not in self._roots:
             chain.append(current)
-            if os.path.lexists(os.path.join(current, ".git")):
+            if self._holds_git(current):
                 self._roots[current] = Root(os.path.realpath(current), True)
                 break
             above = os.path.dirname(current)
@@ -99,6 +103,12 @@ class Disk:
         for part in chain:
             self._roots[part] = self._roots[current]
         return self._roots[current]
+
+    def _holds_git(self, folder: str) -> bool:
+        entries = self._listings.get(folder)
+        if entries is not None:
+            return any(entry.name == ".git" for entry in entries)
+        return os.path.lexists(os.path.join(folder, ".git"))
 
 
 def discover(paths: Sequence[str], disk: Disk, *, library: bool | None = None) -> Discovery:
@@ -115,7 +125,7 @@ def discover(paths: Sequence[str], disk: Disk, *, library: bool | None = None) -
     unique: dict[str, SkillFile] = {}
     for skill in sorted(found.skills, key=lambda skill: skill.label):
         unique.setdefault(skill.folder, skill)
-    found.skills = _without_twins(list(unique.values()))
+    found.skills = _without_twins(list(unique.values())) if found.linked or len(paths) > 1 else list(unique.values())
     found.suites = list(dict.fromkeys(found.suites))
     return found
 
@@ -236,6 +246,7 @@ def _tree(top: str, disk: Disk, found: Discovery, root: Root) -> None:
                 real = os.path.realpath(entry.path)
                 if real not in linked and inside(real, root.folder) and os.path.isdir(real) and not inside(folder, real):
                     linked.add(real)
+                    found.linked = True
                     waiting.append(entry.path)
             elif entry.is_dir():
                 if entry.name not in SKIPPED and not is_workspace(entry.name):
@@ -256,12 +267,12 @@ def _skill_name(entries: Sequence[os.DirEntry[str]]) -> str | None:
 
 def _without_twins(skills: list[SkillFile]) -> list[SkillFile]:
     """Drops a skill that is the same folder as one before it, reached by a link."""
-    seen: set[tuple[int, int]] = set()
+    seen: set[str] = set()
     kept = []
     for skill in skills:
-        state = os.stat(skill.folder)
-        if (state.st_dev, state.st_ino) not in seen:
-            seen.add((state.st_dev, state.st_ino))
+        real = os.path.realpath(skill.folder)
+        if real not in seen:
+            seen.add(real)
             kept.append(skill)
     return kept
 

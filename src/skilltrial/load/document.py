@@ -146,12 +146,12 @@ def read_bytes(path: Path | str, cap: int) -> bytes | Fault:
             return Fault("not-a-file", "is not a regular file", None)
         if state.st_size > cap:
             return Fault("too-large", f"{state.st_size:,} bytes; at most {cap:,} are read", None)
-        parts = []
-        while part := os.read(handle, state.st_size + 1):
-            parts.append(part)
-            if sum(map(len, parts)) > cap:
+        data = os.read(handle, state.st_size + 1)
+        while len(data) != state.st_size and (part := os.read(handle, 65536)):
+            data += part
+            if len(data) > cap:
                 return Fault("too-large", f"more than {cap:,} bytes", None)
-        return b"".join(parts)
+        return data
     except OSError as error:
         return Fault("unreadable", f"cannot be read: {error.strerror or error}", None)
     finally:

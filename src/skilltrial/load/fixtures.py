@@ -8,6 +8,7 @@ import filecmp
 import os
 import re
 import stat
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -36,7 +37,8 @@ class Base(NamedTuple):
 class Fixtures:
     """Finds the files of one suite's cases."""
 
-    bases: tuple[Base, ...]
+    find_bases: Callable[[], tuple[Base, ...]]
+    """Asked only when a case lists files."""
     digests: Digests
 
     def tree(self, listed: Any, at: Pointer, notes: Notes, stage: Stage, only: str | None = None) -> Tree:
@@ -102,7 +104,7 @@ class Fixtures:
 
     def _hits(self, clean: str, only: str | None) -> list[tuple[Base, str]]:
         hits = []
-        for base in self.bases:
+        for base in self.find_bases():
             if only in (None, base.kind):
                 path = os.path.join(base.folder, system_path(clean))
                 if os.path.lexists(path):
@@ -132,14 +134,15 @@ class Fixtures:
         return file_refs([one], self.digests, notes, at)
 
     def _missing(self, path: str, clean: str, at: Pointer, notes: Notes, only: str | None) -> None:
-        tried = ", ".join(base.label for base in self.bases if only in (None, base.kind)) or f"no folder of kind '{only}'"
+        tried = ", ".join(base.label for base in self.find_bases() if only in (None, base.kind)) or f"no folder of kind '{only}'"
         elsewhere = self._elsewhere(clean.rsplit("/", 1)[-1])
         hint = f"{elsewhere} exists: list it by that path" if elsewhere else None
         notes.error("file-missing", f"the listed file '{shown(path)}' is not there; looked in: {tried}", at, hint)
 
     def _elsewhere(self, name: str) -> str | None:
         looked = 0
-        for base in self.bases[:-1] or self.bases:
+        bases = self.find_bases()
+        for base in bases[:-1] or bases:
             for folder, inner, names in os.walk(base.folder):
                 inner[:] = sorted(
                     part for part in inner if not outside_caches("", part) and part not in ("node_modules", ".venv")

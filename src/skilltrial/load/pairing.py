@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from skilltrial.load import suite_file
 from skilltrial.load.dialects._unread import PLUGIN_EVAL, keys_of
-from skilltrial.load.discover import Disk, skill_at
+from skilltrial.load.discover import SUITE_NAMES, Disk, skill_at
 from skilltrial.load.document import Notes, name_text
 from skilltrial.load.skill import SkillFile
 from skilltrial.load.suite_file import ENDINGS, SuiteFile
@@ -107,7 +107,7 @@ class Pairing:
         for entry in sorted(self.disk.listing(folder) or (), key=lambda entry: entry.name):
             if entry.name.endswith(ENDINGS):
                 if entry.is_file():
-                    (expected if _SUITE.fullmatch(entry.name.lower()) else possible).append(entry.path)
+                    (expected if _is_suite_name(entry.name) else possible).append(entry.path)
             elif entry.name not in _NOT_CASES and entry.is_dir() and _is_case_folder(entry.path):
                 case_folders.append(entry.path)
         files = [self.file(path) for path in expected]
@@ -184,7 +184,7 @@ class Pairing:
 
     def _suites_in(self, folder: str) -> list[str]:
         entries = self.disk.listing(folder) or ()
-        return sorted(entry.path for entry in entries if _SUITE.fullmatch(entry.name.lower()) and entry.is_file())
+        return sorted(entry.path for entry in entries if _is_suite_name(entry.name) and entry.is_file())
 
     def _named_files(self, folder: str, name: str) -> list[str]:
         return [path for ending in ENDINGS if self._has(folder, name + ending) for path in [os.path.join(folder, name + ending)]]
@@ -216,6 +216,10 @@ class Pairing:
                     if inner == "evals" and entry.name == "skills":
                         yield from (one.path for one in self.disk.listing(entry.path) or () if one.name.endswith(ENDINGS))
                     yield from self._suites_in(os.path.join(entry.path, "evals"))
+
+
+def _is_suite_name(name: str) -> bool:
+    return name in SUITE_NAMES or (name.endswith(ENDINGS) and _SUITE.fullmatch(name.lower()) is not None)
 
 
 def _is_case_folder(path: str) -> bool:

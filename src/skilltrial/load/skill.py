@@ -1,6 +1,6 @@
 """A folder with a SKILL.md, read into a Skill: almost everything loads, and what is wrong is said with its line."""
 
-# ruff: noqa: PTH110, PTH114, PTH115, PTH118
+# ruff: noqa: PTH110, PTH115
 # (os calls on strings: a library may hold ten thousand skills, and pathlib costs several times as much)
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def read(found: SkillFile, *, level: Level, profile: str | None, digests: Digest
         boundary=found.root,
         notes=notes,
         leave_out=outside_skill,
-        hidden=os.path.realpath(os.path.join(found.folder, "evals")),
+        hidden=f"{found.folder}{os.sep}evals",
         entries=list(found.entries) if found.entries is not None else None,
     )
     paths = {file.path for file in files}
@@ -101,8 +101,8 @@ def read(found: SkillFile, *, level: Level, profile: str | None, digests: Digest
 
 
 def _text(found: SkillFile, notes: Notes) -> str | None:
-    path = os.path.join(found.folder, found.file_name)
-    if os.path.islink(path):
+    path = f"{found.folder}{os.sep}{found.file_name}"
+    if any(entry.name == found.file_name and entry.is_symlink() for entry in found.entries or ()):
         real = os.path.realpath(path)
         if not inside(real, found.root):
             notes.error(

@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import os
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from skilltrial.load import json_text, yaml_text
@@ -97,7 +98,7 @@ def read(
         skill_id=owner.id,
         skill_name=owner.name,
         folder_name=os.path.basename(owner.folder),
-        fixtures=Fixtures(_bases(file.path, owner.folder, disk), digests),
+        fixtures=Fixtures(cache(lambda: _bases(file.path, owner.folder, disk)), digests),
         digest=file.digest,
         prose=options.prose,
         stage=options.stage,

@@ -108,7 +108,7 @@ def walk(
     Args:
         boundary: resolved folder that links may not leave.
         leave_out: asked with the relative folder ("" at the top) and a name; True skips it.
-        hidden: resolved folder that no link may reach (a skill's own `evals/`).
+        hidden: folder that no link may reach (a skill's own `evals/`).
         entries: the listing of `folder`, when the caller has it already.
         strict_kinds: pipes, sockets and devices are errors; else they are skipped with a warning.
     """
@@ -179,7 +179,7 @@ def _link_is_fine(name: str, real: str, boundary: str, hidden: str | None, notes
             "link-outside", f"{name} is a link to a place outside the repository", at, "copy the file to where it is used"
         )
         return False
-    if hidden and inside(real, hidden):
+    if hidden and inside(real, os.path.realpath(hidden)):
         notes.warn("link-to-evals", f"{name} is a link into evals/, which is never staged; it is left out", at)
         return False
     if not os.path.exists(real):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from skilltrial.errors import UsageError
-from skilltrial.load.collecting import Found, collect
+from skilltrial.load.collecting import Found, collect, without_collector
 from skilltrial.load.document import Level
 from skilltrial.records.checks import JUDGED
 from skilltrial.records.config import Config
@@ -49,6 +49,7 @@ def check(
     return examine(paths, cwd, level, profile, suite_only, eval_id, config).problems
 
 
+@without_collector()
 def examine(
     paths: tuple[str, ...],
     cwd: Path,

@@ -6,6 +6,7 @@ Dates stay the text they were written as.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import yaml
@@ -21,7 +22,10 @@ DEPTH_CAP = 64
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _PREFIX = "tag:yaml.org,2002:"
 _PLAIN_COLLECTIONS = (None, "!", _PREFIX + "map", _PREFIX + "seq", _PREFIX + "set", _PREFIX + "omap")
+_PLAIN = re.compile(r"(?:[A-Za-z][\w-]{0,60}: [A-Za-z](?:[\w ,.;()/'\"?!-]*[\w,.;()/'\"?!-])?(?:\n|\Z))+", re.ASCII)
+"""Lines of `key: words` with nothing in them that YAML could read otherwise."""
 _BOOLEANS = {"yes": True, "no": False, "true": True, "false": False, "on": True, "off": False}
+_WORDS = frozenset({*_BOOLEANS, "null"})
 
 
 class _FatalError(Exception):
@@ -45,7 +49,8 @@ class _Frame:
 def parse(text: str, first_line: int = 1) -> Document:
     """One YAML document as plain data; `first_line` is where the text starts in its file."""
     try:
-        value, faults, _ = _build(text, first_line, places=False)
+        plain = _plain(text)
+        value, faults, _ = (plain, [], None) if plain is not None else _build(text, first_line, places=False)
     except _FatalError as error:
         return Document(None, (error.fault,), broken=True)
 
@@ -53,6 +58,17 @@ def parse(text: str, first_line: int = 1) -> Document:
         return _build(text, first_line, places=True)[2].get(pointer)
 
     return Document(value, tuple(faults), locate=locate)
+
+
+def _plain(text: str) -> dict[str, Any] | None:
+    """The mapping, when the text is so plain that no parser is needed; None otherwise. Most frontmatter is."""
+    if not _PLAIN.fullmatch(text):
+        return None
+    lines = text.rstrip("\n").split("\n")
+    made: dict[str, Any] = dict(line.split(": ", 1) for line in lines)
+    if len(made) != len(lines) or any(value.lower() in _WORDS for value in made.values()):
+        return None
+    return made
 
 
 def _build(text: str, first_line: int, places: bool) -> tuple[Any, list[Fault], dict[Pointer, Spot]]:
