@@ -186,9 +186,7 @@ def test_weights_of_cases_weigh_rates_and_lifts() -> None:
 
 def test_clusters_are_the_units_of_the_wider_scope() -> None:
     names = "abcdefgh"
-    found = summary(
-        trial(dict.fromkeys(names, ("P", "F")), [case(name, cluster=name if name > "b" else "ab") for name in names])
-    )
+    found = summary(trial(dict.fromkeys(names, ("P", "F")), [case(name, cluster=name if name > "b" else "ab") for name in names]))
     assert lift(found).like_these.units == 7
 
 
