@@ -26,6 +26,8 @@ INLINE_BYTES = 1_500_000
 ROWS_A_PAGE = 1_500
 DETAILED_CELLS = 2_000
 """Of a large experiment: runs whose texts are written out, cases with trouble first."""
+CASE_PAGES = 300
+"""Of a large experiment: pages at most; a page costs about 1 ms, most of it the redactor's."""
 SMALL_CUT = Cut(text=4_000, log=800, file=800, files=4, events=20)
 
 CaseKey = tuple[str, str]
@@ -181,7 +183,7 @@ def _choose(rows: list[_reading.Row], view: ExperimentView) -> dict[CaseKey, int
     chosen: dict[CaseKey, int] = {}
     spent = 0
     for key in sorted(sizes, key=lambda key: not trouble[key]):
-        if spent + sizes[key] <= DETAILED_CELLS:
+        if spent + sizes[key] <= DETAILED_CELLS and len(chosen) < CASE_PAGES:
             chosen[key] = sizes[key]
             spent += sizes[key]
     return chosen
