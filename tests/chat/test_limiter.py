@@ -15,21 +15,24 @@ class Clock:
         return self.now
 
 
-def test_a_refusal_halves_what_is_in_flight_and_a_round_of_answers_adds_one() -> None:
+def test_a_refusal_halves_what_is_in_flight_and_answers_bring_it_back() -> None:
     limiter = AimdLimiter(8, clock=Clock())
-    for _ in range(7):
+    for _ in range(8):
         limiter._take("k")
     limiter.refused("k", None)
     assert limiter.limit("k") == 4
-    for _ in range(5):
+    for _ in range(13):
         limiter.succeeded("k")
-    assert limiter.limit("k") == 5
+    assert limiter.limit("k") == 7  # a quarter per answer up to nine tenths of eight
+    for _ in range(7):
+        limiter.succeeded("k")
+    assert limiter.limit("k") == 8  # then one for a round
 
 
 def test_refusals_of_one_burst_halve_only_once() -> None:
     clock = Clock()
     limiter = AimdLimiter(16, clock=clock)
-    for _ in range(15):
+    for _ in range(16):
         limiter._take("k")
     limiter.refused("k", None)
     limiter.refused("k", None)

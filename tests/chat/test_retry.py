@@ -29,7 +29,7 @@ def test_retry_after_is_read_as_seconds_or_as_a_date(value: str | None, seconds:
 @pytest.mark.parametrize(("attempt", "full"), [(1, 0.5), (2, 1.0), (4, 4.0), (6, 16.0), (7, 20.0), (40, 20.0)])
 def test_waits_double_from_half_a_second_to_twenty_with_jitter_below(attempt: int, full: float) -> None:
     waits = [back_off_s(attempt, random.Random(seed)) for seed in range(50)]
-    assert all(full / 2 <= wait <= full for wait in waits)
+    assert all(full / 10 <= wait <= full for wait in waits)
     assert len(set(waits)) > 40
 
 

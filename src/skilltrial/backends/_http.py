@@ -217,14 +217,12 @@ class HttpRunner:
         params = self._merged(job)
         package = self._packages.of(job)
         ask = Ask(self._model, package.system, package.user, params, job.tools, job.tool_choice, job.json_schema)
-        run = self._asker.ask(ask, watch, job.endpoint)
-        return run.model_copy(
-            update={
-                "activation": "forced" if job.skills else "none_expected",
-                "sent": sent(ask),
-                "warnings": package.warnings + run.warnings,
-            }
-        )
+        noted = {
+            "activation": "forced" if job.skills else "none_expected",
+            "sent": sent(ask),
+            "warnings": package.warnings,
+        }
+        return self._asker.ask(ask, watch, job.endpoint, noted)
 
     def _merged(self, job: Job) -> JsonObject:
         """The target's params, over them the case's, and the seed where the server keeps to one."""

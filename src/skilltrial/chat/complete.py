@@ -6,7 +6,6 @@ import json
 import random
 import time
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from skilltrial.chat import anthropic, openai, retry
@@ -22,6 +21,16 @@ _MOST_ADAPTED = 6
 """Parameters left out in one call at most."""
 _LONGEST_RETRY_AFTER_S = 120.0
 """A server that wants longer has failed this call; the queue may come back to it."""
+
+
+_NOTHING: Mapping[str, Any] = {}
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_constant)
 
 
 class Endpoint(NamedTuple):
@@ -49,25 +58,30 @@ class Asker:
         self._budget: retry.Budget = machine.retry_budget or retry.Budget()
         self._habits: dict[tuple[str, str], Habits] = {}
         self._chance = random.Random()
+        self._answers = 0
 
     def close(self) -> None:
         self._client.close()
 
-    def ask(self, ask: Ask, watch: Watch, base_url: str | None = None) -> AgentRun:
-        """Asks until there is an answer or no sense in asking again. `base_url` replaces the endpoint's own (gateway).
+    def ask(self, ask: Ask, watch: Watch, base_url: str | None = None, noted: Mapping[str, Any] = _NOTHING) -> AgentRun:
+        """Asks until there is an answer or no sense in asking again.
 
         Waiting, for a slot or for the next try, does not count as the run's time: it moves `watch.deadline`.
+
+        Args:
+            base_url: used in place of the endpoint's own (gateway).
+            noted: further fields of the AgentRun; its `warnings` come first.
         """
         url = join(base_url or self._endpoint.url, self._wire.path)
         habits = self._habits.setdefault((url, ask.model), Habits())
         began = time.monotonic()
-        tries = _Tries()
+        tries = _Tries(self._answers)
         while True:
             result = self._once(url, ask, habits, watch, tries)
             if isinstance(result, Heard):
-                return self._run(result, ask, habits, tries, began, watch)
+                return self._run(result, ask, habits, tries.timing(began), watch, noted)
             if not self._again(result, tries, watch):
-                return self._failed(result, tries, began)
+                return self._failed(result, tries, began, noted)
 
     def _once(self, url: str, ask: Ask, habits: Habits, watch: Watch, tries: _Tries) -> Heard | Failure:
         """One exchange, or several when a parameter is refused."""
@@ -110,9 +124,7 @@ class Asker:
         """What an error answer means, and whether the request was changed so that it is worth sending again."""
         error = said(data)
         status = _inner_status(data) if answer.status < 300 else answer.status
-        failure = of_status(
-            status, error, url=url, model=ask.model, key_name=self._endpoint.key_name, retry=retry.retryable(status)
-        )  # fmt: skip
+        failure = of_status(status, error, url=url, model=ask.model, key_name=self._endpoint.key_name)
         asked_for = retry.retry_after_s(answer.headers.get("retry-after"))
         failure = failure._replace(retry_after_s=asked_for)
         if data is None:
@@ -124,12 +136,12 @@ class Asker:
         key = self._endpoint.key
         if failure.refused and failure.retryable:
             self._machine.limiter.refused(key, failure.retry_after_s)
-        if not failure.retryable or tries.failed + 1 >= self._endpoint.attempts:
+        tries.fail(busy=failure.refused and self._answers > tries.seen, answers=self._answers)
+        if not failure.retryable or tries.counted >= self._endpoint.attempts:
             return False
-        tries.failed += 1
         wait_s = failure.retry_after_s
         if wait_s is None:
-            wait_s = retry.back_off_s(tries.failed, self._chance)
+            wait_s = retry.back_off_s(tries.level, self._chance)
         if wait_s > _LONGEST_RETRY_AFTER_S or not self._budget.spend(key, wait_s):
             return False
         watch.deadline += tries.ended - tries.started  # every try has the whole limit
@@ -145,7 +157,8 @@ class Asker:
             time.sleep(min(_TICK_S, left))
         return True
 
-    def _run(self, heard: Heard, ask: Ask, habits: Habits, tries: _Tries, began: float, watch: Watch) -> AgentRun:
+    def _run(self, heard: Heard, ask: Ask, habits: Habits, timing: Timing, watch: Watch, noted: Mapping[str, Any]) -> AgentRun:
+        self._answers += 1
         self._machine.limiter.succeeded(self._endpoint.key)
         self._budget.answered(self._endpoint.key)
         left_out = tuple(
@@ -155,24 +168,26 @@ class Asker:
         )
         stop = _told(watch, heard.events)
         return AgentRun(
+            **{name: value for name, value in noted.items() if name != "warnings"},
             outcome="ok" if stop is None else _outcome(stop),
             reason=None if stop is None else stop.reason,
             text=heard.text,
             events=heard.events,
             usage=cost(heard.usage, self._endpoint.pricing, heard.cache_written_tokens),
-            timing=tries.timing(began),
+            timing=timing,
             model=heard.model,
-            warnings=heard.warnings + left_out,
+            warnings=(*noted.get("warnings", ()), *heard.warnings, *left_out),
         )
 
-    def _failed(self, failure: Failure, tries: _Tries, began: float) -> AgentRun:
+    def _failed(self, failure: Failure, tries: _Tries, began: float, noted: Mapping[str, Any]) -> AgentRun:
         reason = self._machine.redactor.text(failure.reason)[0]
-        if tries.failed:
-            reason += f"; tried {tries.failed + 1} times"
+        if tries.failed > 1:
+            reason += f"; tried {tries.failed} times"
         if failure.interrupted or self._machine.stopping():
             failure = failure._replace(outcome="harness_error")
             reason = "interrupted"
         return AgentRun(
+            **noted,
             outcome=failure.outcome,
             reason=reason,
             timing=tries.timing(began),
@@ -186,19 +201,34 @@ class Asker:
 class _Tries:
     """Clock and counters of one call and its repetitions."""
 
-    __slots__ = ("ended", "failed", "requests", "started")
+    __slots__ = ("counted", "ended", "failed", "level", "requests", "seen", "started")
 
-    def __init__(self) -> None:
+    def __init__(self, seen: int) -> None:
         self.started = self.ended = time.monotonic()
         self.failed = 0
+        self.counted = 0
+        """Failures that count towards the attempts of one call."""
+        self.level = 0
+        """How far the waits have doubled."""
+        self.seen = seen
+        """Answers that anyone had from the endpoint when we last failed there."""
         self.requests = 0
+
+    def fail(self, *, busy: bool, answers: int) -> None:
+        """One try has failed. `busy`: it was refused while others were answered, which is no sign of an outage."""
+        self.failed += 1
+        self.seen = answers
+        if busy:
+            self.level = min(self.level + 1, retry.BUSY_LEVEL)
+        else:
+            self.counted += 1
+            self.level += 1
 
     def timing(self, began: float) -> Timing:
         """The last exchange is the run; all before it was waiting."""
-        now, wall = time.monotonic(), time.time()
-        start = datetime.fromtimestamp(wall - (now - self.started), UTC)
+        start = time.time() - (time.monotonic() - self.started)
         return Timing(
-            started_at=f"{start:%Y-%m-%dT%H:%M:%S}.{start.microsecond // 1000:03d}Z",
+            started_at=time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(start)) + f".{int(start % 1 * 1000):03d}Z",
             duration_s=max(0.0, self.ended - self.started),
             queued_s=max(0.0, self.started - began),
             turns=1,
@@ -237,13 +267,9 @@ def _one(wire: Wire, ask: Ask, endpoint: Endpoint, machine: Machine, watch: Watc
 def _parsed(body: bytes) -> Any:
     """The JSON, or None for what is none; NaN and infinities are none."""
     try:
-        return json.loads(body, parse_constant=_no_constant)
+        return _DECODER.decode(body.decode("utf-8-sig"))
     except (ValueError, RecursionError):
         return None
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
 
 
 def _is_error(data: Any) -> bool:

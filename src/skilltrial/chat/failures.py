@@ -6,6 +6,7 @@ import re
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from skilltrial.chat.retry import REFUSALS, retryable
 from skilltrial.records.evidence import Outcome
 
 _OVERFLOW = re.compile(
@@ -87,8 +88,8 @@ def _short(text: str) -> str:
     return flat if len(flat) <= _LONGEST_MESSAGE else f"{flat[:_LONGEST_MESSAGE]}…"
 
 
-def of_status(status: int, error: Said, *, url: str, model: str | None, key_name: str | None, retry: bool) -> Failure:
-    """Maps an HTTP status and what the provider said to an outcome and one sentence. `retry`: the status may pass by itself."""
+def of_status(status: int, error: Said, *, url: str, model: str | None, key_name: str | None) -> Failure:
+    """Maps an HTTP status and what the provider said to an outcome and one sentence."""
     where = f"{shown(url)} answered {status}"
     quote = f" ({error.message})" if error.message else ""
     words = f"{error.code} {error.message}"
@@ -118,9 +119,8 @@ def of_status(status: int, error: Said, *, url: str, model: str | None, key_name
         return Failure("agent_error", f"{where}: the provider's content filter refused the prompt{quote}")
     if 300 <= status < 400:
         return Failure("infrastructure_error", f"{where}: it redirects; give the final address as base URL", setup=True)
-    refused = status in (429, 503, 529)
     what = ": too many requests" if status == 429 else ""
-    return Failure("infrastructure_error", f"{where}{what}{quote}", retryable=retry, refused=refused)
+    return Failure("infrastructure_error", f"{where}{what}{quote}", retryable=retryable(status), refused=status in REFUSALS)
 
 
 def _path_hint(url: str) -> str:

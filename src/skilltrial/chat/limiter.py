@@ -1,4 +1,4 @@
-"""How many calls one endpoint gets at once: halved when it refuses, one more for every round it answers."""
+"""How many calls one endpoint gets at once: halved when it refuses, climbing back while it answers."""
 
 from __future__ import annotations
 
@@ -12,17 +12,24 @@ from skilltrial.errors import Interrupted
 
 _WINDOW_S = 0.5
 _TICK_S = 0.1
+_FAST = 0.25
+"""Slots added per answer while far below what was too much: doubles the limit every few rounds."""
+_NEAR = 0.9
 
 
 class _Key:
     """Slots of one endpoint. Whoever waits holds a lock in `waiting`; releasing that lock hands the slot over."""
 
-    __slots__ = ("ceiling", "cut_at", "in_use", "limit", "waiting")
+    __slots__ = ("ceiling", "cut_at", "in_use", "limit", "peak", "too_much", "waiting")
 
     def __init__(self, ceiling: int) -> None:
         self.ceiling = ceiling
         self.limit = float(ceiling)
         self.in_use = 0
+        self.peak = 0
+        """Most in use since the last cut."""
+        self.too_much = float("inf")
+        """How many were in flight when the endpoint last refused."""
         self.cut_at = float("-inf")
         self.waiting: deque[threading.Lock] = deque()
 
@@ -71,16 +78,19 @@ class AimdLimiter:
         with self._lock:
             entry, now = self._key(key), self._clock()
             if now - entry.cut_at >= _WINDOW_S:
-                entry.limit = max(1.0, min(entry.limit, entry.in_use + 1.0) / 2)  # the refused call has left its slot
+                entry.too_much = min(entry.limit, float(max(entry.peak, 1)))
+                entry.limit = max(1.0, entry.too_much / 2)
+                entry.peak = entry.in_use
                 entry.cut_at = now
 
     def succeeded(self, key: str) -> None:
-        """One answer more: a whole round of answers adds one slot."""
+        """One answer more. Fast back to nine tenths of what was too much, from there one slot for a whole round of answers."""
         entry = self._keys.get(key)
         if entry is None or entry.limit >= entry.ceiling:
             return
         with self._lock:
-            entry.limit = min(float(entry.ceiling), entry.limit + 1.0 / entry.limit)
+            step = _FAST if entry.limit < _NEAR * entry.too_much else 1.0 / entry.limit
+            entry.limit = min(float(entry.ceiling), entry.limit + step)
             self._hand_out(entry)
 
     def _key(self, key: str) -> _Key:
@@ -94,6 +104,7 @@ class AimdLimiter:
             entry = self._key(key)
             if entry.in_use < int(entry.limit) and not entry.waiting:
                 entry.in_use += 1
+                entry.peak = max(entry.peak, entry.in_use)
                 return
             ticket = threading.Lock()
             ticket.acquire()
@@ -121,4 +132,5 @@ class AimdLimiter:
     def _hand_out(self, entry: _Key) -> None:
         while entry.waiting and entry.in_use < int(entry.limit):
             entry.in_use += 1
+            entry.peak = max(entry.peak, entry.in_use)
             entry.waiting.popleft().release()

@@ -15,6 +15,9 @@ FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 20.0
 ATTEMPTS = 8
 """Of one call, the first included: about a minute of waiting."""
+BUSY_LEVEL = 2
+"""A call that is refused while others are answered waits 1 s at most, as often as it takes: the limiter makes room, and a long
+sleep would only idle."""
 
 
 def retryable(status: int) -> bool:
@@ -36,10 +39,10 @@ def retry_after_s(value: str | None, now: float | None = None) -> float | None:
         return None
 
 
-def back_off_s(attempt: int, chance: random.Random) -> float:
-    """Seconds to wait after the `attempt`-th failure (from 1): 0.5 s doubled each time up to 20 s, of that a random half to all."""
-    full = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** (attempt - 1))
-    return float(full * chance.uniform(0.5, 1.0))
+def back_off_s(level: int, chance: random.Random) -> float:
+    """Seconds to wait: 0.5 s at level 1, doubled with each level up to 20 s, of that a random tenth to all."""
+    full = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** (level - 1))
+    return float(full * chance.uniform(0.1, 1.0))
 
 
 class Budget:
