@@ -83,8 +83,10 @@ class Delta(Record):
     changed: tuple[FileRef, ...] = ()
     deleted: tuple[str, ...] = ()
     git: GitDelta | None = None
+    special: tuple[str, ...] = ()
+    """Links, pipes, devices and names that are no text; never opened, never stored."""
     truncated: bool = False
-    """A cap was hit: absence from the lists then proves nothing."""
+    """A cap was hit: absence from the lists then proves nothing. A file listed with digest `unread` was not read."""
 
 
 class AgentRun(Record):
@@ -140,4 +142,8 @@ class Evidence(Record):
     program_version: str | None = None
     redactions: int = 0
     """Places masked in this record and its files; a check on masked input is never graded again."""
+    masked_text: bool = False
+    """The final text is stored masked."""
+    masked_paths: tuple[str, ...] = ()
+    """Files of the delta that are stored masked; their size and digest are those of the masked bytes."""
     source: Source = "ran"

@@ -146,3 +146,11 @@ def landing(path: str, stage: Stage) -> str:
         if len(parts) > 1 and parts[0] in heads:
             parts = parts[1:]
     return "/".join(parts)
+
+
+def landed(fixtures: Tree, stage: Stage) -> dict[str, FileRef]:
+    """Fixtures by the path they lie at in the workspace; of two for one place the first."""
+    found: dict[str, FileRef] = {}
+    for ref in fixtures.files:
+        found.setdefault(landing(ref.path, stage), ref)
+    return found

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from skilltrial.system import secret_shapes as shapes
@@ -20,19 +19,15 @@ SHORTEST_SECRET = 6
 _TOKEN_CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+/=.%-"
 _CLASSES = bytes(ord("a") if code in _TOKEN_CHARACTERS else ord(" ") for code in range(256))
 _RUN = b"a" * SHORTEST_TOKEN
+_NO_SECRETS = frozenset({"ollama", "lm-studio", "not-needed", "no-key-needed", "dummy-key", "sk-no-key-required", "placeholder"})
+"""What people set where a local server wants some key; masking it would tear ordinary words out of every text."""
 _WIDE = ("utf-16-le", "utf-16-be")
 _WRAP_FROM = 28
 """Base64 of this length and more may be broken into lines."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """How to find one form of a known secret: anchors are cheap to look for, the pattern is exact."""
-
-    anchors: tuple[str, ...]
-    pattern: re.Pattern[str]
-    long: bool
-    """Its anchors lie within unbroken runs of token characters of at least SHORTEST_TOKEN."""
+Known = tuple[str, re.Pattern[str]]
+"""One form of a known secret: an anchor that is cheap to look for, and the exact pattern."""
 
 
 class Redactor:
@@ -41,7 +36,9 @@ class Redactor:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._secrets: set[str] = set()
-        self._known: tuple[_Known, ...] = ()
+        self._long: tuple[Known, ...] = ()
+        """Forms whose anchor lies within an unbroken run of at least SHORTEST_TOKEN token characters."""
+        self._short: tuple[Known, ...] = ()
         self._wide: tuple[tuple[bytes, bytes], ...] = ()
         self._longest = 0
 
@@ -54,16 +51,17 @@ class Redactor:
             self._learn(piece)
 
     def _learn(self, secret: str) -> None:
-        if len(secret) < SHORTEST_SECRET:
+        if len(secret) < SHORTEST_SECRET or secret.lower() in _NO_SECRETS:
             return
         with self._lock:
             if secret in self._secrets:
                 return
-            known = [_known(form, wrapped=False) for form in forms(secret)]
             cores = base64_cores(secret.encode("utf-8", "surrogatepass"))
-            known += [_known(core, wrapped=True) for core in cores if len(core) >= _WRAP_FROM]
+            wrapped = [known for core in cores if len(core) >= _WRAP_FROM for known in _wrapped(core)]
+            plain = [(form, _longest_run(form)) for form in sorted(forms(secret))]
             self._secrets.add(secret)
-            self._known = (*self._known, *known)
+            self._long += (*wrapped, *((run, re.compile(re.escape(form))) for form, run in plain if len(run) == SHORTEST_TOKEN))
+            self._short += tuple((form, re.compile(re.escape(form))) for form, run in plain if len(run) < SHORTEST_TOKEN)
             self._wide = (*self._wide, *((secret.encode(name, "surrogatepass"), MASK.encode(name)) for name in _WIDE))
             self._longest = max(self._longest, *(len(form) + len(form) // 30 * 2 for form in forms(secret)))
 
@@ -76,11 +74,24 @@ class Redactor:
         """The same for bytes in any encoding that keeps ASCII; known values are found in UTF-16 too. Other bytes stay as they are."""
         text, count = self.text(data.decode("utf-8", "surrogateescape"))
         clean = text.encode("utf-8", "surrogateescape") if count else data
-        if self._wide and b"\0" in clean:
+        clean, wide = self._without_wide(clean)
+        return clean, count + wide
+
+    def _without_wide(self, data: bytes) -> tuple[bytes, int]:
+        count = 0
+        if self._wide and b"\0" in data:
             for wide, mask in self._wide:
-                count += clean.count(wide)
-                clean = clean.replace(wide, mask)
-        return clean, count
+                count += data.count(wide)
+                data = data.replace(wide, mask)
+        return data, count
+
+    def exact(self, data: bytes) -> tuple[bytes, int]:
+        """Only the known values, masked anywhere in bytes that are no text."""
+        text = data.decode("utf-8", "surrogateescape")
+        spans = list(_merge(self._known_spans(text)))
+        clean = _masked(text, spans).encode("utf-8", "surrogateescape") if spans else data
+        clean, wide = self._without_wide(clean)
+        return clean, len(spans) + wide
 
     def value(self, value: Any) -> tuple[Any, int]:
         """A JSON value with its texts masked, and whole values under sensitive keys."""
@@ -134,7 +145,7 @@ class Redactor:
         classes = plain.translate(_CLASSES)
         runs = _runs(classes)
         tokens = "\n".join([text[start:end] for start, end in runs])
-        found = list(self._known_spans(text, tokens))
+        found = self._known_spans(text, tokens)
         if runs:
             found += shapes.provider_keys(text, runs, tokens)
         if b":" in plain or b"=" in plain or b"--" in plain or b">" in plain:
@@ -147,12 +158,17 @@ class Redactor:
             found += shapes.private_keys(text)
         return list(_merge(found)) if found else []
 
-    def _known_spans(self, text: str, tokens: str | None = None) -> Iterator[Span]:
-        for known in self._known:
-            where = text if tokens is None or not known.long else tokens
-            if any(anchor in where for anchor in known.anchors):
-                for match in known.pattern.finditer(text):
-                    yield match.span()
+    def _known_spans(self, text: str, tokens: str | None = None) -> list[Span]:
+        """Where known values stand. `tokens`: the unbroken runs of `text`; long forms are looked for in them only."""
+        found: list[Span] = []
+        long = text if tokens is None else tokens
+        for anchor, known in self._long if long else ():
+            if anchor in long:
+                found += [match.span() for match in known.finditer(text)]
+        for anchor, known in self._short:
+            if anchor in text:
+                found += [match.span() for match in known.finditer(text)]
+        return found
 
 
 class Stream:
@@ -217,15 +233,15 @@ def _runs(classes: bytes) -> list[Span]:
     return runs
 
 
-def _known(form: str, *, wrapped: bool) -> _Known:
-    if wrapped:
-        pattern = r"(?:\\r|\\n|\s){0,4}".join(re.escape(character) for character in form)
-        return _Known((form[2:8], form[22:28]), re.compile(pattern), True)
-    pieces = re.findall(r"[A-Za-z0-9_+/=.%-]+", form)
-    longest = max(pieces, key=len, default="")
-    if len(longest) >= SHORTEST_TOKEN:
-        return _Known((longest[:SHORTEST_TOKEN],), re.compile(re.escape(form)), True)
-    return _Known((form,), re.compile(re.escape(form)), False)
+def _longest_run(form: str) -> str:
+    """The beginning of its longest run of token characters, at most SHORTEST_TOKEN of them."""
+    return max(re.findall(r"[A-Za-z0-9_+/=.%-]+", form), key=len, default="")[:SHORTEST_TOKEN]
+
+
+def _wrapped(core: str) -> tuple[Known, ...]:
+    """Base64 broken into lines somewhere; no line break of the usual widths hits both anchors."""
+    pattern = re.compile(r"(?:\\r|\\n|\s){0,4}".join(re.escape(character) for character in core))
+    return (core[2:8], pattern), (core[22:28], pattern)
 
 
 def _merge(spans: Iterable[Span]) -> Iterator[Span]:

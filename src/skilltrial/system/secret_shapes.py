@@ -111,8 +111,9 @@ def harmless(value: str, name: str = "password") -> bool:
 
 
 # ---------------------------------------------------------------- assignments
-_ANCHORS = (b"key", b"token", b"secret", b"passw", b"passphrase", b"pwd", b"credential", b"authorization", b"cookie")
-_UNFINISHED = (b"passw", b"credential")
+_ANCHORS = (b"key", b"token", b"secret", b"pass", b"pwd", b"credential", b"authorization", b"cookie")
+_UNFINISHED = {b"pass": (b"w", b"p"), b"credential": (b"s", b"")}
+"""Anchors that are no whole words, with what may follow."""
 _BEFORE_KEY = tuple(word.encode("ascii") for word in _KEYED.split("|"))
 _IDENTIFIER = re.compile(r"[A-Za-z0-9_.-]{0,64}")
 _ASSIGNED = re.compile(
@@ -148,7 +149,9 @@ def assignments(text: str, low: bytes) -> Iterator[Span]:
 
 def _promising(anchor: bytes, text: str, low: bytes, at: int, end: int) -> bool:
     """A cheap look that ends most cases: `tokens`, `keyword`, `secretary`, `key points`."""
-    if text[end : end + 1].isalpha() and anchor not in _UNFINISHED:
+    if anchor in _UNFINISHED:
+        return low[end : end + 1] in _UNFINISHED[anchor] or not text[end : end + 1].isalpha()
+    if text[end : end + 1].isalpha():
         return False
     return anchor != b"key" or low[max(0, at - 12) : at].rstrip(b"_-. ").endswith(_BEFORE_KEY)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import cast
 
 from skilltrial.errors import CellError
-from skilltrial.records.suite import FileRef, Skill, Stage, Tree, landing
+from skilltrial.records.suite import FileRef, Skill, Stage, Tree, landed, landing
 from skilltrial.seams import Access, Blobs, Place, Sandbox
 from skilltrial.system import git as repositories
 from skilltrial.system.files import Manifest, manifest, remove_tree, safe_name, write_new
@@ -70,13 +70,13 @@ def fresh(
     workspace = None
     try:
         with sandbox.enter(folder, access) as place:
-            landed = _landed(fixtures, stage)
-            sources = {path: Source(_bytes(blobs, ref), ref.executable) for path, ref in landed.items()}
+            spots = _landed(fixtures, stage)
+            sources = {path: Source(_bytes(blobs, ref), ref.executable) for path, ref in spots.items()}
             _put_all(place.root, sources)
             hidden = _stage_skills(place.root, skills, skill_dir, blobs)
-            if git and not any(path.split("/")[0] == ".git" for path in landed):
+            if git and not any(path.split("/")[0] == ".git" for path in spots):
                 _put_repository(place.root, sources, (fixtures.digest, stage, stage_files, hidden), stage_files, hidden)
-            workspace = Workspace(place, place.root, place.home, manifest(place.root, hidden), landed)
+            workspace = Workspace(place, place.root, place.home, manifest(place.root, hidden), spots)
             yield workspace
     finally:
         kept = workspace is not None and workspace.kept
@@ -84,13 +84,12 @@ def fresh(
 
 
 def _landed(fixtures: Tree, stage: str) -> dict[str, FileRef]:
-    landed: dict[str, FileRef] = {}
+    found = landed(fixtures, cast(Stage, stage))
     for ref in fixtures.files:
         path = landing(ref.path, cast(Stage, stage))
-        known = landed.setdefault(path, ref)
-        if known.digest != ref.digest:
-            raise CellError("workspace", f"fixtures '{known.path}' and '{ref.path}' both land at '{path}' and differ")
-    return landed
+        if found[path].digest != ref.digest:
+            raise CellError("workspace", f"fixtures '{found[path].path}' and '{ref.path}' both land at '{path}' and differ")
+    return found
 
 
 def _bytes(blobs: Blobs, ref: FileRef) -> bytes:
