@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from skilltrial.load import patterns
 from skilltrial.load.document import Notes, Pointer, shown
-from skilltrial.records.checks import CHECKS
+from skilltrial.records.checks import CHECKS, Number
 from skilltrial.records.suite import Check
 
 WITH_SKILL = "with_skill"
@@ -281,7 +281,7 @@ def _validated(record: Any, options: dict[str, Any], raw: dict[str, Any], at: Po
         wrong = None
         if key == "case_sensitive" and not isinstance(value, bool):
             wrong = "is true or false"
-        elif key in _NUMBERS and value is not None and (isinstance(value, (bool, str))):
+        elif (key in _NUMBERS or (key == "value" and record is Number)) and value is not None and (isinstance(value, (bool, str))):
             wrong = "is a number"
         if wrong:
             notes.error("check-option", f"'{key}' {wrong}", (*at, key))

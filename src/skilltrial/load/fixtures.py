@@ -161,17 +161,13 @@ def check_mentions(prompt: str, fixtures: Tree, stage: Stage, at: Pointer, notes
     if not any(name in prompt for name in names):
         return
     places = {landing(file.path, stage): file.path for file in fixtures.files}
+    # Adapters always get files below inputs/.
+    known = {*places, *(f"inputs/{path}" for path in (*places, *places.values()))}
     told: set[str] = set()
     for token in _TOKEN.findall(prompt):
         word = token.removeprefix("./").strip("{}")
         base = word.rsplit("/", 1)[-1]
-        if (
-            base not in names
-            or word in places
-            or word in told
-            or f"inputs/{word}" in places
-            or word.removeprefix("inputs/") in places
-        ):
+        if base not in names or word in known or word in told:
             continue
         told.add(word)
         lies = next(place for place in places if place.rsplit("/", 1)[-1] == base)

@@ -8,9 +8,10 @@ import os
 import re
 from collections.abc import Iterator
 
+from skilltrial.errors import UsageError
 from skilltrial.load import suite_file
 from skilltrial.load.dialects._unread import PLUGIN_EVAL, keys_of
-from skilltrial.load.discover import SUITE_NAMES, Disk, skill_at
+from skilltrial.load.discover import SUITE_NAMES, Disk, discover, skill_at
 from skilltrial.load.document import Notes, name_text
 from skilltrial.load.skill import SkillFile
 from skilltrial.load.suite_file import ENDINGS, SuiteFile
@@ -34,6 +35,7 @@ class Pairing:
         """Suite files that a skill has by place."""
         self._files: dict[str, SuiteFile] = {}
         self._named: dict[str, dict[str, list[str]]] = {}
+        self._skills: dict[str, list[SkillFile]] = {}
         self._present: dict[str, frozenset[str]] = {}
         self._inside: dict[str, frozenset[str]] = {}
 
@@ -87,7 +89,19 @@ class Pairing:
                     )
                     if skill:
                         return skill
+        if root.is_repository:
+            everywhere = {skill.folder_name: skill for skill in reversed(self._everywhere(root.folder))}
+            return next((everywhere[candidate] for candidate in names if candidate in everywhere), None)
         return None
+
+    def _everywhere(self, root: str) -> list[SkillFile]:
+        """All skills of a repository."""
+        if root not in self._skills:
+            try:
+                self._skills[root] = discover([root], self.disk, library=False).skills
+            except UsageError:
+                self._skills[root] = []
+        return self._skills[root]
 
     def _take(self, files: list[SuiteFile]) -> list[SuiteFile]:
         self.taken.update(file.path for file in files)

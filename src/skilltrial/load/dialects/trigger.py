@@ -25,7 +25,8 @@ class Trigger:
         if isinstance(value, dict) and isinstance(value.get("should_trigger"), list):
             return True
         found = _listed(value)
-        return found is not None and _is_query(found[1][0])
+        # Under "evals" a prompt with should_trigger is an output case of agent-skill-eval.
+        return found is not None and _is_query(found[1][0]) and (found[0] != "evals" or "query" in found[1][0])
 
     def read(self, reading: Reading) -> Suite | None:
         value = reading.value
