@@ -103,6 +103,9 @@ class Contest:
 
     @cached_property
     def bound_records(self) -> tuple[words.Bounds, words.Bounds] | None:
+        if self.estimate and all(arm.graded == arm.planned for arm in self.attempted):
+            whole = words.Bounds(*self.estimate[:5])
+            return whole, whole
         ends = self.ends
         return (_bounds(ends[0]), _bounds(ends[1])) if ends else None
 
@@ -132,11 +135,13 @@ class Contest:
 def contests(plan: Plan, tallies: Mapping[Key, Tally], margin: float) -> list[Contest]:
     """Every contrast on every target, forced cases apart from natural ones."""
     by_arm: dict[tuple[str, str, str], list[Tally]] = {}
-    for tally in tallies.values():
-        by_arm.setdefault((tally.key.skill, tally.key.target, tally.key.arm), []).append(tally)
+    targets: dict[str, dict[str, None]] = {}
+    for key, tally in tallies.items():
+        by_arm.setdefault((key.skill, key.target, key.arm), []).append(tally)
+        targets.setdefault(key.skill, {})[key.target] = None
     found = []
     for contrast in plan.contrasts:
-        for target in dict.fromkeys(key.target for key in tallies if key.skill == contrast.skill):
+        for target in targets.get(contrast.skill, ()):
             baseline = {tally.key.case: tally for tally in by_arm.get((contrast.skill, target, contrast.baseline), ())}
             arm = by_arm.get((contrast.skill, target, contrast.arm), ())
             cases = [Both(tally, baseline[tally.key.case]) for tally in arm if tally.key.case in baseline]

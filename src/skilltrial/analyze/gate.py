@@ -57,10 +57,11 @@ def decide(
     for tally in tallies.values():
         if tally.key.arm in tested:
             by_row.setdefault((tally.key.skill, tally.key.target), []).append(tally)
-    rows = []
-    for (skill, target), own in by_row.items():
-        contest = _contest(contests, skill, target)
-        rows.append(_Row(plan, gates.get(skill, gate), own, contest, len(by_row)).decided(skill, target))
+    main = _main_contests(contests)
+    rows = [
+        _Row(plan, gates.get(skill, gate), own, main.get((skill, target)), len(by_row)).decided(skill, target)
+        for (skill, target), own in by_row.items()
+    ]
     if not rows:
         return GateResult(exit_code=2, passed=None, reasons=("nothing was measured",))
     code = next(code for code in _ORDER if any(row.exit_code == code for row in rows))
@@ -99,10 +100,9 @@ def _name(tally: Tally) -> str:
     return f"{tally.key.skill}::{tally.key.case}"
 
 
-def _contest(contests: Sequence[Contest], skill: str, target: str) -> Contest | None:
-    """The main contest of a row: the natural one where there is one."""
-    own = [one for one in contests if one.primary and (one.skill, one.target) == (skill, target)]
-    return min(own, key=lambda one: one.forced, default=None)
+def _main_contests(contests: Sequence[Contest]) -> dict[tuple[str, str], Contest]:
+    """The main contest by skill and target: the natural one where there is one."""
+    return {(one.skill, one.target): one for one in sorted(contests, key=lambda one: not one.forced) if one.primary}
 
 
 def _reasons(rows: Sequence[GateRow], code: int) -> list[str]:

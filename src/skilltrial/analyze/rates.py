@@ -11,7 +11,7 @@ from typing import Literal
 from skilltrial.analyze.states import MEASURED
 from skilltrial.analyze.table import Spent, Table
 from skilltrial.analyze.tallies import Tally
-from skilltrial.records.plan import Plan
+from skilltrial.records.plan import Arm
 from skilltrial.records.summary import Cost, Interval, LeaderRow, Rate, Spread, Tokens
 from skilltrial.stats.rates import RateEstimate, rate_on_cases_like_these, rate_on_these_cases
 from skilltrial.stats.ratios import cost_per_success
@@ -35,10 +35,13 @@ def by_row(tallies: Iterable[Tally]) -> dict[RowKey, list[Tally]]:
 
 def rate_rows(table: Table, tallies: Iterable[Tally], deliveries: Mapping[str, Delivery]) -> tuple[Rate, ...]:
     """One row per skill, target and arm; None wherever nothing was measured. `deliveries`: by target."""
-    return tuple(_row(table, key, rows, deliveries) for key, rows in by_row(tallies).items())
+    arms = {(arm.skill, arm.name): arm for arm in table.plan.arms}
+    return tuple(
+        _row(table, key, rows, _delivery(arms.get((key[0], key[2])), key, deliveries)) for key, rows in by_row(tallies).items()
+    )
 
 
-def _row(table: Table, key: RowKey, tallies: list[Tally], deliveries: Mapping[str, Delivery]) -> Rate:
+def _row(table: Table, key: RowKey, tallies: list[Tally], delivery: Delivery | None) -> Rate:
     skill, target, arm, forced = key
     scored = [tally for tally in tallies if tally.scores]
     these = rate_these(scored)
@@ -64,7 +67,7 @@ def _row(table: Table, key: RowKey, tallies: list[Tally], deliveries: Mapping[st
         pass_at_k=_over_k(pass_at_k, tallies),
         pass_hat_k=_over_k(pass_hat_k, tallies),
         mean_score=_mean_quality(tallies),
-        delivery=_delivery(table.plan, key, deliveries),
+        delivery=delivery,
         time_seconds=spread(spent.seconds),
         tokens=_tokens(spent),
         cost_usd=money,
@@ -118,14 +121,12 @@ def _mean_quality(tallies: Sequence[Tally]) -> float | None:
     return sum(tally.weight * sum(tally.quality) / len(tally.quality) for tally in known) / weight if known else None
 
 
-def _delivery(plan: Plan, key: RowKey, deliveries: Mapping[str, Delivery]) -> Delivery | None:
-    skill, target, name, forced = key
-    arm = next((arm for arm in plan.arms if (arm.skill, arm.name) == (skill, name)), None)
+def _delivery(arm: Arm | None, key: RowKey, deliveries: Mapping[str, Delivery]) -> Delivery | None:
     if arm is None:
         return None
     if not arm.trees:
         return "none"
-    return "forced" if forced or arm.forced else deliveries.get(target)
+    return "forced" if key[3] or arm.forced else deliveries.get(key[1])
 
 
 def spread(values: Sequence[float]) -> Spread | None:

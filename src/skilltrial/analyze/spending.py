@@ -28,7 +28,7 @@ def totals(table: Table, planned: int) -> Totals:
         cells_with_cost=len(runs.cost),
         judge_cost_usd=table.judge_cost.known,
         duration_s=table.duration.known,
-        wall_s=_covered(table.running),
+        wall_s=_covered(zip(table.started, table.ended, strict=True)),
     )
 
 

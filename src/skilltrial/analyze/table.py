@@ -6,7 +6,8 @@ from array import array
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 from skilltrial.analyze.states import MEASURED, Sheet, sheet_of, state_of
 from skilltrial.records.evidence import Usage
@@ -19,6 +20,9 @@ from skilltrial.seams import ExperimentView
 
 RERUN = frozenset({"reused", "replayed", "imported"})
 """Sources whose cost was paid in another experiment."""
+_NONE: frozenset[str] = frozenset()
+_VERDICT = attrgetter("check", "state", "method", "required", "scored", "weight", "score")
+"""All of a grade that a number can depend on."""
 
 
 class Key(NamedTuple):
@@ -65,6 +69,10 @@ class Group:
 
     key: Key
     case: Case | None
+    aside: frozenset[str] = frozenset()
+    """Checks set aside for it."""
+    quality: frozenset[str] = frozenset()
+    """Checks that give a score and no verdict."""
     cells: list[Told] = field(default_factory=list)
     seconds: Sum = field(default_factory=Sum)
     tokens: Sum = field(default_factory=Sum)
@@ -134,8 +142,9 @@ class Table:
     all_runs: Spent = field(default_factory=Spent)
     """Attempts made in this experiment, superseded ones included."""
     duration: Sum = field(default_factory=Sum)
-    running: list[tuple[float, float]] = field(default_factory=list)
-    """From when to when each attempt ran, in seconds since 1970."""
+    started: array[float] = field(default_factory=lambda: array("d"))
+    """When each attempt began, in seconds since 1970."""
+    ended: array[float] = field(default_factory=lambda: array("d"))
     attempts: int = 0
     judge_calls: int = 0
     judge_tokens: Sum = field(default_factory=Sum)
@@ -168,13 +177,11 @@ class _Gathering:
         self._table = Table(plan)
         self.cases = {(suite.skill, case.id): case for suite in plan.suites for case in suite.cases}
         self.texts = {key: {check.id: check.text for check in case.checks} for key, case in self.cases.items()}
-        self.quality = {
-            key: frozenset(check.id for check in case.checks if check.type == "quality") for key, case in self.cases.items()
-        }
-        self.aside: dict[tuple[str, str, str | None], set[str]] = {}
+        self.aside: dict[tuple[str, str, str | None], frozenset[str]] = {}
         for row in plan.set_aside:
-            self.aside.setdefault((row.skill, row.case, row.target), set()).add(row.check)
-        self.sheets: dict[Sheet, Sheet] = {}
+            where = (row.skill, row.case, row.target)
+            self.aside[where] = self.aside.get(where, _NONE) | {row.check}
+        self.sheets: dict[tuple[Any, ...], Sheet] = {}
 
     def table(self) -> Table:
         for result in self.view.results():
@@ -186,8 +193,8 @@ class _Gathering:
         key = Key(cell.skill, cell.case, cell.target, cell.arm)
         group = self._table.groups.get(key)
         if group is None:
-            group = self._table.groups[key] = Group(key, self.cases.get((cell.skill, cell.case)))
-        sheet = self._sheet(result)
+            group = self._table.groups[key] = self._group(key)
+        sheet = self._sheet(group, result)
         state = state_of(result, sheet)
         group.cells.append(Told(cell.repetition, state, sheet))
         for old in result.superseded:
@@ -199,16 +206,22 @@ class _Gathering:
         self._judged(result)
         self._list(result, state, sheet)
 
-    def _sheet(self, result: Result) -> Sheet:
+    def _group(self, key: Key) -> Group:
+        case = self.cases.get((key.skill, key.case))
+        quality = frozenset(check.id for check in case.checks if check.type == "quality") if case else _NONE
+        shared, own = (self.aside.get((key.skill, key.case, target), _NONE) for target in (None, key.target))
+        return Group(key, case, shared | own, quality)
+
+    def _sheet(self, group: Group, result: Result) -> Sheet:
+        """One object for all cells that were graded alike, whatever their case."""
         if result.grading is None:
             return ()
-        cell = result.cell
-        aside: set[str] = set()
-        if self.aside:
-            for target in (cell.target, None):
-                aside |= self.aside.get((cell.skill, cell.case, target), set())
-        sheet = sheet_of(result.grading.grades, aside, self.quality.get((cell.skill, cell.case), frozenset()))
-        return self.sheets.setdefault(sheet, sheet)
+        grades = result.grading.grades
+        alike = (group.aside, group.quality, tuple(map(_VERDICT, grades)))
+        sheet = self.sheets.get(alike)
+        if sheet is None:
+            sheet = self.sheets[alike] = sheet_of(grades, group.aside, group.quality)
+        return sheet
 
     def _ran(self, line: EvidenceLine) -> None:
         table = self._table
@@ -221,7 +234,8 @@ class _Gathering:
             start = datetime.fromisoformat(line.started_at).timestamp()
         except ValueError:
             return
-        table.running.append((start, start + line.duration_s))
+        table.started.append(start)
+        table.ended.append(start + line.duration_s)
 
     def _spend(self, group: Group, line: EvidenceLine) -> None:
         key, usage = group.key, line.usage
