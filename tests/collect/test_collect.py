@@ -247,6 +247,18 @@ def test_equal_requests_are_stored_once(cell: Cell) -> None:
     assert len(cell.blobs.stored) == before + 1
 
 
+def test_half_a_surrogate_pair_in_a_models_answer_can_be_stored(cell: Cell) -> None:
+    events = (
+        Event(kind="text", text="a\ud800"),
+        Event(kind="tool_call", name="x\udfff", arguments={"\ud800": ["\ud801", 1]}, text="b\ud802"),
+    )
+    run = AgentRun(outcome="ok", text="\ud800 fine ü", events=events, timing=TIMING, reason="\udc80", warnings=("\ud803",))
+    evidence = store(run, cell)
+    assert Evidence.from_stored(evidence.to_json()) == evidence
+    assert evidence.text == "\\ud800 fine ü"
+    assert (evidence.redactions, evidence.masked_text) == (0, False)
+
+
 def test_text_that_no_encoding_takes_is_stored_all_the_same(cell: Cell) -> None:
     cell.write("latin.txt", b"caf\xe9")
     evidence, _, stored = cell.collect()

@@ -12,8 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from skilltrial.system import trees
+from skilltrial.system import processes, streams, trees
 from skilltrial.system.processes import GRACE_S, Ended, Halt, Start, run
+
+
+@pytest.fixture(autouse=True, params=[streams.Streams, streams.PumpedStreams], ids=["polled", "pumped"])
+def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of it holds for both ways to wait for pipes."""
+    monkeypatch.setattr(processes, "_STREAMS", request.param)
+
 
 pytestmark = pytest.mark.skipif(not Path("/proc").exists(), reason="looks for survivors in /proc")
 PATH = {"PATH": os.environ.get("PATH", os.defpath)}

@@ -40,7 +40,8 @@ def evidence(
         delta, read: from `delta()`; None for a target without a workspace.
     """
     sent = _json(run.sent) if run.sent is not None else None
-    keeper = _Keeper(redactor, blobs, clean=not redactor.text(_everything(run, sent))[1])
+    everything = _everything(run, sent)
+    keeper = _Keeper(redactor, blobs, clean=_is_text(everything) and not redactor.text(everything)[1])
     text = keeper.text(run.text)
     masked_text = keeper.count > 0
     files = keeper.delta(delta, read) if delta is not None and read is not None else _Files(delta, ())
@@ -97,7 +98,7 @@ class _Keeper:
             return text
         masked, count = self._redactor.text(text)
         self.count += count
-        return masked
+        return _spelled_out(masked)
 
     def said(self, run: AgentRun) -> _Said:
         """Reason, events and warnings."""
@@ -149,13 +150,18 @@ class _Keeper:
             masked, count = self._redactor.texts([event.text or "" for event in pieces])
             self.count += count
             for event, text in zip(pieces, masked, strict=True):
-                yield event if text == (event.text or "") else event.model_copy(update={"text": text})
+                yield (
+                    event
+                    if text == (event.text or "") and _is_text(text)
+                    else event.model_copy(update={"text": _spelled_out(text)})
+                )
 
     def _event(self, event: Event) -> Event:
         arguments, count = self._redactor.value(event.arguments)
         text = self.text(event.text) if event.text else event.text
         self.count += count
-        return event.model_copy(update={"arguments": arguments, "text": text})
+        name = _spelled_out(event.name) if event.name else event.name
+        return event.model_copy(update={"name": name, "arguments": _storable(arguments), "text": text})
 
     def _put(self, path: str, data: bytes, *, executable: bool = False) -> FileRef:
         key = digest(data)
@@ -166,7 +172,7 @@ class _Keeper:
 def _everything(run: AgentRun, sent: str | None) -> str:
     """All texts of a run, and what was streamed in pieces also as one."""
     events = run.events or ()
-    pieces = [run.text, run.reason or "", *run.warnings, sent or ""]
+    pieces = [run.text, run.reason or "", *run.warnings, sent or "", *[event.name for event in events if event.name]]
     pieces += [data.decode("utf-8", "surrogateescape") for data in run.logs.values()]
     pieces += [event.text for event in events if event.text]
     pieces += [
@@ -174,6 +180,30 @@ def _everything(run: AgentRun, sent: str | None) -> str:
     ]
     pieces.append("".join([event.text or "" for event in events if event.kind == "text"]))
     return "\n".join(pieces)
+
+
+def _is_text(text: str) -> bool:
+    """False for halves of surrogate pairs: models do write them, and UTF-8 has no form for them."""
+    try:
+        text.isascii() or text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _spelled_out(text: str) -> str:
+    """The text with such halves as `\\ud800`."""
+    return text if _is_text(text) else text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _storable(value: Any) -> Any:
+    if isinstance(value, str):
+        return _spelled_out(value)
+    if isinstance(value, dict):
+        return {_storable(key): _storable(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_storable(item) for item in value]
+    return value
 
 
 def _json(value: Any) -> str:

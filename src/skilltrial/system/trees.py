@@ -21,6 +21,9 @@ from typing import NamedTuple
 
 MARKER = "SKILLTRIAL_CELL"
 """Variable with a value of its own for every program started; its offspring inherits it."""
+KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
+ORPHANS_COME_TO_US = sys.platform.startswith("linux")
+"""Elsewhere only looking at every process finds those that outlive their program."""
 _PATIENCE_S = 5.0
 _PR_SET_CHILD_SUBREAPER = 36
 
@@ -84,7 +87,7 @@ def running() -> Iterator[Callable[[Callable[[], Popen[bytes]]], Popen[bytes]]]:
 
 def _adopt_orphans() -> None:
     global _adopting
-    if _adopting or not sys.platform.startswith("linux"):
+    if _adopting or not ORPHANS_COME_TO_US:
         return
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     _adopting = True
@@ -93,9 +96,10 @@ def _adopt_orphans() -> None:
 # ---------------------------------------------------------------- ending
 def signal_group(main: int, number: int) -> None:
     """To the whole group that the program started in. Its leader must not have been waited for yet."""
+    send = getattr(os, "killpg", os.kill)  # Windows has no groups: the sweep finds the others
     try:
-        os.killpg(main, number)
-    except (ProcessLookupError, PermissionError):
+        send(main, number)
+    except OSError:
         return
 
 
@@ -120,7 +124,7 @@ def sweep(tree: Tree) -> int:
         marked = {pid for pid in table if tree.mark in _environment(pid)}
         found = _offspring({tree.main} | marked, table) | marked | {pid for pid in _adopted() if _belongs(pid, tree)}
         live = {pid for pid in found if pid in table and not table[pid].zombie} - {tree.main, os.getpid()}
-        signal_group(tree.main, signal.SIGKILL)  # all of it at one moment, before it can fork again
+        signal_group(tree.main, KILL)  # all of it at one moment, before it can fork again
         for pid in live:
             _kill(pid)
         for pid in found & set(_adopted()):
@@ -168,8 +172,8 @@ def _end(pid: int) -> bool:
 
 def _kill(pid: int) -> None:
     try:
-        os.kill(pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
+        os.kill(pid, KILL)
+    except OSError:
         return
 
 
@@ -237,7 +241,7 @@ def _table_of_psutil() -> dict[int, Known]:
     for process in psutil.process_iter(["ppid", "status"]):
         try:
             group, session = os.getpgid(process.pid), os.getsid(process.pid)
-        except OSError:
+        except (OSError, AttributeError):  # gone, or a system without groups
             group = session = 0
         zombie = process.info["status"] == psutil.STATUS_ZOMBIE
         table[process.pid] = Known(process.info["ppid"] or 0, group, session, zombie)
