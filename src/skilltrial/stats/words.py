@@ -89,10 +89,11 @@ def after_missing(
     if not must or survived.get(word.verdict, True):
         return word
     lost = with_skill.planned - with_skill.graded, without_skill.planned - without_skill.graded
+    against = best if word.verdict == "hurts" or worst.low90 > -margin and word.verdict != "helps" else worst
     return Word(
         "inconclusive",
-        f"missing: {count(sum(lost), 'cell')} without a measurement ({lost[0]} with, {lost[1]} without the skill) could turn it: "
-        f"{points(worst.lift)} to {points(best.lift)} points",
+        f"missing: '{word.verdict}' would not survive {count(sum(lost), 'cell')} without a measurement ({lost[0]} with, {lost[1]} "
+        f"without the skill): had all gone against it, the interval would be {points(against.low)} to {points(against.high)}",
     )
 
 
