@@ -230,6 +230,10 @@ class Job:
     place: Place | None = None
     endpoint: str | None = None
     """Base URL to use instead of the target's own (gateway)."""
+    judging: bool = False
+    """The answer is a judge's: no tools, no skills, no files."""
+    own_home: bool = True
+    """False: the program runs in the user's real home, where nothing is written and no setting is changed."""
 
 
 @dataclass(frozen=True, slots=True)
