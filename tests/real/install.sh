@@ -17,7 +17,7 @@ packages() {
   case $1 in
     claude-code) echo "@anthropic-ai/claude-code@2.1.332" ;;
     codex) echo "@openai/codex@0.171.0" ;;
-    opencode) echo "opencode-ai@1.18.33" ;;
+    opencode) echo "opencode-ai@1.18.33 @vscode/ripgrep@1.18.0" ;; # its skill tool fetches rg from GitHub where PATH has none
     gemini) echo "@google/gemini-cli@0.61.0" ;;
     qwen) echo "@qwen-code/qwen-code@0.24.4 node@22.23.3" ;; # needs node 22, which npm brings along
     copilot) echo "@github/copilot@1.0.102" ;;
@@ -41,6 +41,9 @@ install_one() {
   npm install --prefix "$fresh" --cache "$fresh/.npm" --no-audit --no-fund --no-update-notifier --loglevel error \
     --engine-strict=false $wanted >"$fresh.log" 2>&1 || { cat "$fresh.log" >&2; rm -f "$fresh.log"; return 1; }
   rm -rf "$fresh/.npm" "$fresh.log"
+  for rg in "$fresh"/node_modules/@vscode/ripgrep-*/bin/rg; do
+    [ ! -x "$rg" ] || ln -s "../${rg#"$fresh/node_modules/"}" "$fresh/node_modules/.bin/rg"
+  done
   echo "$wanted" >"$fresh/pins"
   rm -rf "${agents:?}/$1"
   mv "$fresh" "$agents/$1"
