@@ -71,7 +71,7 @@ def project(config: Config, cwd: Path, *, digests: bool = True, suites_needed: b
     """
     level: Level = "standard" if config.strict else "load"
     collection = collect(config, cwd, level=level, profile=None, digests=digests)
-    problems = list(collection.problems)
+    problems = [_softened(problem) if config.skip_invalid else problem for problem in collection.problems]
     found = collection.found
     invalid: list[str] = []
     for one in found:

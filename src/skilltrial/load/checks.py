@@ -132,9 +132,9 @@ def _typed(
     common = _common(raw, at, notes, default_id)
     record = CHECKS[kind]
     if len(notes.problems) > before and any(problem.severity == "error" for problem in notes.problems[before:]):
-        _validated(record, options, raw, at, notes)
+        _validated(kind, options, raw, at, notes)
         return None
-    if not _validated(record, options, raw, at, notes) or not _sound(kind, options, at, notes):
+    if not _validated(kind, options, raw, at, notes) or not _sound(kind, options, at, notes):
         return None
     if "case_sensitive" in record.model_fields:
         options.setdefault("case_sensitive", from_javascript and "i" not in options.get("flags", ""))
@@ -276,12 +276,17 @@ def _tool_used(raw: dict[str, Any], at: Pointer, notes: Notes, default_id: str) 
     return _typed(kind, rest, at, notes, default_id, False, from_javascript=False)
 
 
-def _validated(record: Any, options: dict[str, Any], raw: dict[str, Any], at: Pointer, notes: Notes) -> bool:
+def _validated(kind: str, options: dict[str, Any], raw: dict[str, Any], at: Pointer, notes: Notes) -> bool:
+    record = CHECKS[kind]
+    if options.keys() == _texts(kind) and all(type(value) is str for value in options.values()):
+        return True  # nothing but the texts it needs
     for key, value in options.items():
         wrong = None
         if key == "case_sensitive" and not isinstance(value, bool):
             wrong = "is true or false"
-        elif (key in _NUMBERS or (key == "value" and record is Number)) and value is not None and (isinstance(value, (bool, str))):
+        elif (
+            (key in _NUMBERS or (key == "value" and record is Number)) and value is not None and (isinstance(value, (bool, str)))
+        ):
             wrong = "is a number"
         if wrong:
             notes.error("check-option", f"'{key}' {wrong}", (*at, key))
@@ -348,6 +353,14 @@ def _bounds(options: dict[str, Any], at: Pointer, notes: Notes) -> None:
 @cache
 def _fields(kind: str) -> frozenset[str]:
     return frozenset(CHECKS[kind].model_fields)
+
+
+@cache
+def _texts(kind: str) -> frozenset[str]:
+    """The required options of a type that needs nothing but texts; for other types what no options equal."""
+    required = {name: field.annotation for name, field in CHECKS[kind].model_fields.items() if field.is_required()}
+    only_texts = bool(required) and all(annotation is str for annotation in required.values())
+    return frozenset(required) if only_texts else frozenset({""})
 
 
 def _did_you_mean(kind: str) -> str:

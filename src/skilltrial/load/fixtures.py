@@ -17,7 +17,7 @@ from skilltrial.load.document import Notes, Pointer, name_text, shown, system_pa
 from skilltrial.load.trees import Digests, FoundFile, file_refs, inside, outside_caches, tree_of, walk
 from skilltrial.records.suite import EMPTY_TREE, FileRef, Stage, Tree, landing
 
-_TOKEN = re.compile(r"[\w./{}-]*[\w}-]")
+_TOKEN = re.compile(r"[\w./{}-]+")
 _SEARCHED = 5_000
 """Entries looked at for a file of the same name, when one is missing."""
 
@@ -165,7 +165,7 @@ def check_mentions(prompt: str, fixtures: Tree, stage: Stage, at: Pointer, notes
     known = {*places, *(f"inputs/{path}" for path in (*places, *places.values()))}
     told: set[str] = set()
     for token in _TOKEN.findall(prompt):
-        word = token.removeprefix("./").strip("{}")
+        word = token.rstrip("./").removeprefix("./").strip("{}")
         base = word.rsplit("/", 1)[-1]
         if base not in names or word in known or word in told:
             continue

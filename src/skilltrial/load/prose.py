@@ -13,6 +13,8 @@ Kind = Literal[
     "git_branch", "git_commit", "git_pushed", "git_pull_request", "file_exists", "command_ran", "content_contains", "valid_json"
 ]
 _PROGRAMS = ("npm", "git", "python", "cargo", "go", "yarn", "pnpm")
+_LONGEST = 2_000
+"""Characters; longer texts are no sentences, and the patterns below are not linear."""
 _NEGATION = re.compile(r"\b(?:no|not|never|none|without|neither|nor|cannot)\b|n't\b", re.IGNORECASE)
 _QUOTED = re.compile(r'"([^"\n]+)"|`([^`\n]+)`')
 _DOTTED = re.compile(r"(?<![\w/.])[\w-]+(?:\.[\w-]+)*\.[A-Za-z]\w*(?![\w/])")
@@ -32,6 +34,8 @@ class Route(NamedTuple):
 
 def route(text: str) -> Route | None:
     """Where agent-skill-eval would send a sentence, by its order of patterns; None: to its judge."""
+    if len(text) > _LONGEST:
+        return None
     lowered = text.lower()
     if git := git_kind(text):
         return Route(git, None, {}, "checks of git state are not built yet")

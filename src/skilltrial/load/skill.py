@@ -23,6 +23,7 @@ SKILL_CAP = 4_000_000
 """Bytes of one SKILL.md."""
 _LINK = re.compile(r"\]\(<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\)")
 _MENTION = re.compile(r"(?<![\w./-])((?:scripts|references)/[\w./-]*[\w-]\.[A-Za-z0-9]{1,8})\b(?![*{<])")
+_CLOSING = re.compile(r"^---[ \t]*$", re.MULTILINE)
 _FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 _SHELL = re.compile(r"(?:^|\s)!`[^`\n]+`")
 _ARGUMENTS = re.compile(r"\$ARGUMENTS\b|\$[1-9]\b")
@@ -127,8 +128,7 @@ def _parts(text: str, notes: Notes) -> tuple[dict[str, Any] | None, str, int]:
     if first.rstrip() != "---":
         _no_frontmatter(text, first, notes)
         return None, "", 1
-    lines = rest.split("\n")
-    end = next((number for number, line in enumerate(lines) if line.startswith("---") and line.rstrip() == "---"), None)
+    end = _CLOSING.search(rest)
     if end is None:
         notes.error(
             "frontmatter-open",
@@ -137,12 +137,13 @@ def _parts(text: str, notes: Notes) -> tuple[dict[str, Any] | None, str, int]:
             hint="put a line '---' after the last key",
         )
         return None, "", 1
-    front = "\n".join(lines[:end])
-    return _frontmatter(front, notes), "\n".join(lines[end + 1 :]).strip(), end + 3
+    front = rest[: end.start()]
+    return _frontmatter(front, notes), rest[end.end() :].strip(), front.count("\n") + 3
 
 
 def _no_frontmatter(text: str, first: str, notes: Notes) -> None:
-    if re.search(r"^---[ \t]*\n(?:.*\n)*?(?:name|description)[ \t]*:", text, re.MULTILINE):
+    late = _CLOSING.search(text)
+    if late and re.search(r"^(?:name|description)[ \t]*:", text[late.end() : late.end() + 10_000], re.MULTILINE):
         notes.error(
             "frontmatter-late",
             f"the frontmatter must start in line 1, but line 1 is '{shown(first)}'",
