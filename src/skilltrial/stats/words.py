@@ -89,7 +89,8 @@ def after_missing(
     if not must or survived.get(word.verdict, True):
         return word
     lost = with_skill.planned - with_skill.graded, without_skill.planned - without_skill.graded
-    against = best if word.verdict == "hurts" or worst.low90 > -margin and word.verdict != "helps" else worst
+    low_end = word.verdict == "helps" or (word.verdict != "hurts" and worst.low90 <= -margin)
+    against = worst if low_end else best
     return Word(
         "inconclusive",
         f"missing: '{word.verdict}' would not survive {count(sum(lost), 'cell')} without a measurement ({lost[0]} with, {lost[1]} "
