@@ -8,16 +8,16 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import secrets
 import stat
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from skilltrial.system.redaction import Redactor
+if TYPE_CHECKING:  # its patterns take milliseconds to compile, and `validate` masks nothing
+    from skilltrial.system.redaction import Redactor
 
 UNREAD = "unread"
 """Stands for the digest of a file that was not read: too large, or the disk refused."""
@@ -31,7 +31,7 @@ def write_atomic(path: Path, data: bytes | str, redactor: Redactor | None, *, du
     """Puts `data` at `path`, whole or not at all; folders on the way are made. `durable`: it survives a power cut."""
     content = _masked(data, redactor)
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name[:80]}.{secrets.token_hex(6)}.tmp")
+    temporary = path.with_name(f".{path.name[:80]}.{os.urandom(6).hex()}.tmp")
     try:
         _write_new(temporary, content, 0o644, durable=durable)
         temporary.replace(path)
@@ -114,7 +114,7 @@ def remove_tree(root: Path) -> bool:
     while pending:
         folder = pending.pop()
         if len(folder) > 2000:  # the system takes no longer paths, so deep folders are pulled up
-            near = f"{root}/.{secrets.token_hex(8)}"
+            near = f"{root}/.{os.urandom(8).hex()}"
             _quietly(os.rename, folder, near)
             folder = near
         folders.append(folder)
