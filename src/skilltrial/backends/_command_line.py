@@ -1,0 +1,433 @@
+"""The base of all agent programs: two pure halves, a command and a reader, and one way to run them in a place."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar, Self
+from urllib.parse import urlsplit
+
+from skilltrial.backends import _login, _program
+from skilltrial.backends._login import Doors, Login
+from skilltrial.backends._program import Failure
+from skilltrial.backends._stream import Reader
+from skilltrial.records.evidence import AgentRun
+from skilltrial.records.plan import Target
+from skilltrial.records.record import JsonObject, Record
+from skilltrial.records.suite import Limits
+from skilltrial.seams import Capabilities, Command, Exit, Job, Machine, Place, Probe, Stop, Watch
+from skilltrial.system import environment, processes
+from skilltrial.system.files import inside, read_capped, remove_tree, write_atomic
+
+CONCURRENCY = min(4, os.cpu_count() or 1)
+ENDPOINT_KEY = "SKILLTRIAL_ENDPOINT_KEY"
+"""Variable that holds the key of an endpoint of the user's own, for programs that let us choose its name."""
+NO_KEY = "none"
+"""Stands where a program insists on a key and the endpoint wants none."""
+_QUIET = {"NO_COLOR": "1", "TERM": "dumb"}
+_VERSION = re.compile(r"\d+\.\d+\.\d+[\w.+-]*")
+_VERSION_TIMEOUT_S = 60.0
+_KEPT_OUTPUT = 262_144
+"""Bytes of standard output kept as a log from its beginning, and as many from its end."""
+_LARGEST_LEFT_FILE = 1 << 20
+
+
+def abilities(**fields: Any) -> Capabilities:
+    """What all agent programs have, and what this one has besides."""
+    common: dict[str, Any] = {
+        "skills": True, "files": True, "program": True, "judge": True, "delivery": "installed",
+        "timeout_s": 600.0, "concurrency": CONCURRENCY,
+    }  # fmt: skip
+    return Capabilities(**{**common, **fields})
+
+
+class CommandLine(Record):
+    """An agent program, run without a terminal in a home and a folder of its own."""
+
+    name: ClassVar[str]
+    program: ClassVar[str]
+    """Its executable on PATH."""
+    package: ClassVar[str]
+    """What to type to install it."""
+    skill_dir: ClassVar[str] = ".agents/skills"
+    capabilities: ClassVar[Capabilities]
+    doors: ClassVar[Doors]
+    key_variable: ClassVar[str] = ENDPOINT_KEY
+    """Where the program looks for the key of an endpoint of the user's own."""
+    usual_keys: ClassVar[tuple[str, ...]] = ("OPENAI_API_KEY",)
+    """Variables of the user that may hold that key when `api_key_env` names none."""
+    leaves: ClassVar[tuple[str, ...]] = ()
+    """Files below its home that the reader is given after the run."""
+    turns_are_enforced: ClassVar[bool] = False
+    """It has a limit of turns of its own, which the command sets."""
+
+    model: str | None = None
+    """Passed on as it is; None keeps the program's own choice, which the evidence then records."""
+    path: str | None = None
+    """The executable; None: found on PATH."""
+    base_url: str | None = None
+    """Endpoint of the model instead of the program's own."""
+    api_key_env: str | None = None
+    """Name of the variable that holds the key of that endpoint, or of the program's own one."""
+    reasoning_effort: str | None = None
+    """How hard the model is to think, in the program's own words: low, medium, high, …"""
+    allowed_tools: tuple[str, ...] = ()
+    """Tools it may use, in the program's own spelling; () allows all."""
+    args: tuple[str, ...] = ()
+    """More arguments, put after ours."""
+    settings: JsonObject = {}
+    """Merged into the settings file that the program finds in its home, in the program's own format."""
+    max_output_bytes: int = 268_435_456
+    """Most it may write to each stream; more ends the run. What is kept as a log is cut to head and tail."""
+
+    @classmethod
+    def from_target(cls, target: Target) -> Self:
+        """Builds it from a planned target.
+
+        Raises:
+            UsageError: an option it does not have.
+        """
+        return _program.built(cls, target, model=target.value, args=target.args)
+
+    # ------------------------------------------------------------ the two pure halves
+    def command(self, job: Job) -> Command:
+        """What to start for a job; no secret is in it, and nothing is touched."""
+        place = _program.place_of(job)
+        return Command(
+            argv=(self.path or self.program, *self.arguments(job), *self.args),
+            env={**_QUIET, **(self.isolation(place.home) if job.own_home else {}), **self.environment(job)},
+            stdin=self.stdin(job),
+        )
+
+    def reader(self, skills: Sequence[str] = (), *, forced: bool = False) -> Reader:
+        """A reader of its output; `skills` are the names of this arm's skills."""
+        raise NotImplementedError
+
+    def arguments(self, job: Job) -> tuple[str, ...]:
+        """Everything after the executable."""
+        raise NotImplementedError
+
+    def environment(self, job: Job) -> Mapping[str, str]:
+        """Variables that hold in every home: endpoint, switches. Never a secret."""
+        return {}
+
+    def isolation(self, home: Path) -> Mapping[str, str]:
+        """Variables that keep it in a home of its own."""
+        return {}
+
+    def home_files(self, job: Job) -> Mapping[str, bytes]:
+        """Files it needs in a fresh home, by path below it."""
+        return {}
+
+    def login_files(self, source: str, files: Mapping[str, bytes]) -> Mapping[str, bytes]:
+        """The files of its home once the way in is known, for programs whose settings name it."""
+        return files
+
+    def stdin(self, job: Job) -> bytes:
+        return self.prompt(job).encode("utf-8", "replace")
+
+    def prompt(self, job: Job) -> str:
+        """The task as it is sent; a forced case names its skill first."""
+        task = f"{job.system}\n\n{job.prompt}" if job.system else job.prompt
+        return self.force(job.skills[0].name, task) if job.forced and job.skills else task
+
+    def force(self, skill: str, task: str) -> str:
+        """The task with the skill called for, where the program has no spelling of its own for that."""
+        return f"Use the skill '{skill}' for this task.\n\n{task}"
+
+    def forces(self) -> bool:
+        """A forced skill is loaded by construction, with no event to show for it."""
+        return type(self).force is not CommandLine.force
+
+    def endpoint_of(self, job: Job) -> str | None:
+        """The endpoint to use instead of the program's own: the gateway's, else the user's."""
+        return job.endpoint or self.base_url
+
+    def merged(self, settings: Mapping[str, Any]) -> bytes:
+        """Our settings with the user's `settings` over them, as JSON."""
+        return json.dumps(_over(settings, self.settings), indent=1).encode()
+
+    def missing(self, job: Job) -> tuple[str, ...]:
+        """What was asked for and this program does not have: warnings of the run."""
+        able, asked = self.capabilities, []
+        if self.reasoning_effort and not able.reasoning:
+            asked.append(f"no setting for reasoning effort: '{self.reasoning_effort}' is not passed on")
+        if self.base_url and not able.endpoint:
+            asked.append("no setting for the endpoint: base_url is not passed on")
+        if job.limits.max_turns is not None and not able.turns and not able.tokens:
+            asked.append(f"no limit of turns: {job.limits.max_turns} is not enforced")
+        if job.limits.max_cost_usd is not None and not able.cost:
+            asked.append("no record of cost while it runs: the limit per run is not enforced")
+        if job.limits.max_tokens is not None and not able.tokens:
+            asked.append("no record of tokens: the limit per run is not enforced")
+        if not job.judging:
+            asked += [f"no setting for '{name}': it is not passed on" for name in sorted(job.params)]
+            asked += ["no way to add tools to its own"] if job.tools else []
+        return tuple(f"{self.name} has {what}" for what in asked)
+
+    # ------------------------------------------------------------ the machine
+    def probe(self, machine: Machine) -> Probe:
+        """Program, version and login; a version is all that is started."""
+        program = self.executable(machine)
+        if program is None:
+            wanted = f"'{self.path}' is no program" if self.path else f"{self.program} is not on PATH"
+            return Probe(False, f"{wanted}; install it: {self.package}")
+        version, complaint = version_of(program, machine)
+        if version is None:
+            return Probe(False, f"{self.program} does not start: {complaint}", program=program)
+        login = self.login(machine)
+        if login is None or login.expired:
+            what = f"its login in {login.source} has expired" if login else "it is not logged in"
+            return Probe(False, f"{what}: {self.doors.command}", program=program, version=version)
+        return Probe(True, f"logged in by {login.source}", program=program, version=version, login=login.source)
+
+    def executable(self, machine: Machine) -> str | None:
+        """Where the program is; None: nowhere."""
+        return shutil.which(self.path or self.program, path=machine.environ.get("PATH", os.defpath))
+
+    def installation(self, machine: Machine) -> tuple[Path, ...]:
+        """Folders that a sandbox has to show for the program to start: where it is called and where it really lies."""
+        program = self.executable(machine)
+        if program is None:
+            return ()
+        return tuple(dict.fromkeys((Path(program).parent, prefix_of(Path(program).resolve()))))
+
+    def login(self, machine: Machine) -> Login | None:
+        """How it is let in; None: not at all."""
+        if self.base_url:
+            return self._endpoint_key(machine)
+        if self.api_key_env:
+            value = machine.environ.get(self.api_key_env)
+            return Login(self.api_key_env, {self.own_key(): value}) if value else None
+        return _login.found(self.doors, machine)
+
+    def own_key(self) -> str:
+        """Variable in which the program looks for the key of its own endpoint."""
+        return self.doors.variables[0]
+
+    def _endpoint_key(self, machine: Machine) -> Login | None:
+        names = (self.api_key_env,) if self.api_key_env else self.usual_keys
+        for name in names:
+            if value := machine.environ.get(name):
+                return Login(name, {self.key_variable: value})
+        return None if self.api_key_env else Login(f"{shown_host(self.base_url)} without a key", {self.key_variable: NO_KEY})
+
+    @contextmanager
+    def open(self, machine: Machine) -> Iterator[CommandLineRunner]:
+        yield CommandLineRunner(self, machine)
+
+    def endpoint_name(self) -> str:
+        if self.base_url:
+            return f"{self.program} at {shown_host(self.base_url)}"
+        return self.program
+
+
+class CommandLineRunner:
+    """One process per run."""
+
+    def __init__(self, backend: CommandLine, machine: Machine) -> None:
+        self.backend = backend
+        self.machine = machine
+
+    def run(self, job: Job, watch: Watch) -> AgentRun:
+        backend, place = self.backend, _program.place_of(job)
+        login = backend.login(self.machine)
+        if login is None or login.expired:
+            return _program.failed(Failure("infrastructure_error", f"not logged in: {backend.doors.command}", setup=True))
+        for secret in login.secrets():
+            self.machine.redactor.learn(secret)
+        files = backend.login_files(login.source, backend.home_files(job)) if job.own_home else {}
+        for name, data in (*files.items(), *(login.files.items() if job.own_home else ())):
+            _put(place.home, name, data)
+        command = backend.command(job)
+        sent = _sent(command, files, place, login)
+        reader = backend.reader([skill.name for skill in job.skills], forced=job.forced and backend.forces())
+        started, kept = datetime.now(UTC).isoformat(timespec="milliseconds"), _Kept()
+        exit_ = self._start(job, watch, command, login, reader, kept)
+        if isinstance(exit_, Failure):
+            return _program.failed(exit_, sent=sent)
+        return self._ended(job, exit_, reader, started, sent, kept)
+
+    def _start(self, job: Job, watch: Watch, command: Command, login: Login, reader: Reader, kept: _Kept) -> Exit | Failure:
+        place, began = _program.place_of(job), time.monotonic()
+
+        def on_line(line: bytes) -> Stop | None:
+            kept.add(line)
+            for event in reader.feed(line, round(time.monotonic() - began, 3)):
+                if stop := watch.heard(event):
+                    return stop
+            return reader.doom or _over_a_cap(reader, job.limits, self.backend.turns_are_enforced)
+
+        whole = Command(command.argv, {**command.env, **login.env}, command.stdin, command.cwd)
+        limits = job.limits.model_copy(update={"output_bytes": self.backend.max_output_bytes})
+        try:
+            return place.start(whole, limits, on_line, watch)
+        except OSError as error:
+            what = f"{command.argv[0]} could not be started: {error.strerror or error}"
+            return Failure("infrastructure_error", what, setup=True)
+
+    def _ended(self, job: Job, exit_: Exit, reader: Reader, started: str, sent: JsonObject, kept: _Kept) -> AgentRun:
+        place = _program.place_of(job)
+        for name in self.backend.leaves:
+            path = inside(place.home, name)
+            left = read_capped(path, _LARGEST_LEFT_FILE) if path else None
+            if left and not left.truncated:
+                reader.file(name, left.data)
+        run = reader.close(exit_)
+        leaked = (f"{exit_.leaked} of its processes outlived it and were ended",) if exit_.leaked else ()
+        return run.model_copy(
+            update={
+                "timing": run.timing.model_copy(update={"started_at": started, "duration_s": round(exit_.duration_s, 4)}),
+                "warnings": (*self.backend.missing(job), *run.warnings, *leaked),
+                "program_version": run.program_version or self._version(),
+                "sent": sent,
+                "logs": {name: data for name, data in (("stdout.log", kept.data()), ("stderr.log", exit_.stderr)) if data},
+            }
+        )
+
+    def _version(self) -> str | None:
+        program = self.backend.executable(self.machine)
+        return version_of(program, self.machine)[0] if program else None
+
+
+# ---------------------------------------------------------------- caps
+def _over_a_cap(reader: Reader, limits: Limits, turns_are_enforced: bool) -> Stop | None:
+    """Ends a run that goes on beyond what it may take, by what the stream has told so far."""
+    usage, requests = reader.usage, reader.requests or 0
+    if limits.max_requests is not None and requests > limits.max_requests:
+        return Stop("budget", f"more than {limits.max_requests} requests to the model")
+    if limits.max_turns is not None and not turns_are_enforced and requests > limits.max_turns:
+        return Stop("agent_error", f"turn limit of {limits.max_turns} reached")
+    tokens = (usage.input_tokens or 0) + (usage.output_tokens or 0)
+    if limits.max_tokens is not None and tokens > limits.max_tokens:
+        return Stop("budget", f"more than {limits.max_tokens:,} tokens")
+    if limits.max_cost_usd is not None and (usage.cost_usd or 0) > limits.max_cost_usd and not reader.ended:
+        return Stop("budget", f"more than {limits.max_cost_usd:g} USD")
+    return None
+
+
+class _Kept:
+    """Head and tail of what was printed."""
+
+    def __init__(self) -> None:
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._size = 0
+
+    def add(self, line: bytes) -> None:
+        self._size += len(line)
+        room = _KEPT_OUTPUT - len(self._head)
+        if room > 0:
+            self._head += line[:room]
+            line = line[room:]
+        self._tail += line
+        if len(self._tail) > 4 * _KEPT_OUTPUT:
+            del self._tail[:-_KEPT_OUTPUT]
+
+    def data(self) -> bytes:
+        tail = bytes(self._tail[-_KEPT_OUTPUT:])
+        cut = self._size - len(self._head) - len(tail)
+        return bytes(self._head) + (f"\n[{cut} bytes cut]\n".encode() if cut else b"") + tail
+
+
+# ---------------------------------------------------------------- small things
+@cache
+def _version(program: str, stamp: tuple[int, int], path: str, temp: str) -> tuple[str | None, str]:
+    folder = Path(tempfile.mkdtemp(prefix="skilltrial-version-", dir=temp))
+    printed = bytearray()
+    try:
+        (folder / "tmp").mkdir()
+        start = processes.Start(
+            argv=(program, "--version"),
+            env=environment.clean({"PATH": path}, {}, _QUIET, folder),
+            cwd=str(folder),
+            output_bytes=1 << 20,
+            deadline=time.monotonic() + _VERSION_TIMEOUT_S,
+            roots=(str(folder),),
+        )
+        ended = processes.run(start, lambda line: printed.extend(line), lambda: None)
+    except OSError as error:
+        return None, str(error.strerror or error)
+    finally:
+        remove_tree(folder)
+    said = bytes(printed).decode("utf-8", "replace") + ended.stderr.decode("utf-8", "replace")
+    match = _VERSION.search(said)
+    if ended.returncode == 0 and match:
+        return match[0].rstrip("."), ""
+    how = "it did not answer in time" if ended.cause == "deadline" else f"'--version' ended with status {ended.returncode}"
+    return None, f"{how}: {said.strip()[-200:]}" if said.strip() else how
+
+
+def version_of(program: str, machine: Machine) -> tuple[str | None, str]:
+    """What `--version` says, asked once per file; None and why not."""
+    try:
+        status = Path(program).stat()
+    except OSError as error:
+        return None, str(error.strerror)
+    path = machine.environ.get("PATH", os.defpath)
+    return _version(program, (status.st_mtime_ns, status.st_size), path, str(machine.temp))
+
+
+def prefix_of(real: Path) -> Path:
+    """The folder that holds all of an installed program: above `node_modules`, else the file's own."""
+    for parent in real.parents:
+        if parent.name == "node_modules":
+            return parent
+    return real.parent
+
+
+def rooted(url: str, ending: str = "/v1") -> str:
+    """The URL for programs that want the API's version in it: an address without a path gets it."""
+    plain = url.rstrip("/")
+    return plain if urlsplit(plain).path else plain + ending
+
+
+def bare(url: str, *endings: str) -> str:
+    """The URL for programs that add the API's version themselves."""
+    plain = url.rstrip("/")
+    for ending in endings:
+        plain = plain.removesuffix(ending)
+    return plain
+
+
+def shown_host(url: str | None) -> str:
+    """Host and path of an URL, without a password in it."""
+    parts = urlsplit(url or "")
+    return f"{parts.netloc.rpartition('@')[2]}{parts.path}" or str(url)
+
+
+def _over(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(lower)
+    for key, value in upper.items():
+        below = merged.get(key)
+        merged[key] = _over(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+    return merged
+
+
+def _put(home: Path, name: str, data: bytes) -> None:
+    write_atomic(home / name, data, None)
+    (home / name).chmod(0o600)
+
+
+def _sent(command: Command, files: Mapping[str, bytes], place: Place, login: Login) -> JsonObject:
+    """What was sent and set, equal for equal cells: names of the place's folders stand for where they happen to lie."""
+
+    def plain(text: str) -> str:
+        return text.replace(str(place.home), "{home}").replace(str(place.root), "{workspace}")
+
+    return {
+        "argv": [plain(word) for word in command.argv],
+        "env": {name: plain(value) for name, value in command.env.items()},
+        "login": login.source,
+        "home_files": {name: plain(data.decode("utf-8", "replace")) for name, data in files.items()},
+        "prompt": command.stdin.decode("utf-8", "replace"),
+    }
