@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import pkgutil
 from functools import cache
+from importlib.abc import SourceLoader
 from importlib.metadata import entry_points
 from typing import Any
 
@@ -16,15 +18,22 @@ _CLASHES = {"import": "import_"}
 
 @cache
 def names(family: str) -> tuple[str, ...]:
-    """Names of all plug-ins of a family, ours first."""
+    """Names of all plug-ins of a family, ours first. A file of the folder is one when it has a `plugin`."""
     package = importlib.import_module(f"skilltrial.{family}")
     ours = sorted(
         module.name.rstrip("_").replace("_", "-")
         for module in pkgutil.iter_modules(package.__path__)
-        if not module.name.startswith("_")
+        if not module.name.startswith("_") and _has_plugin(f"skilltrial.{family}.{module.name}")
     )
     theirs = sorted(point.name for point in entry_points(group=f"skilltrial.{family}"))
     return tuple(dict.fromkeys([*ours, *theirs]))
+
+
+def _has_plugin(module: str) -> bool:
+    """Looks at the source, so that listing a family imports none of it."""
+    found = importlib.util.find_spec(module)
+    source = found.loader.get_source(module) if found and isinstance(found.loader, SourceLoader) else None
+    return source is not None and any(line.startswith(("plugin =", "plugin:")) for line in source.splitlines())
 
 
 @cache

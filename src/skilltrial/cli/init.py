@@ -25,5 +25,8 @@ def command(where: str | None, template: str, config: bool, output: str | None) 
     suite = next((file.path for file in made if file.path.name == "evals.json"), None)
     if suite is not None:
         skill = suite.parent.parent
-        click.echo(f"next: skilltrial validate {skill}\n      skilltrial run {skill} --target fake", err=True)
+        click.echo(
+            f"next: skilltrial validate {skill}\n      skilltrial run {skill} --target fake    (no model: tries the suite, its verdict means nothing)",
+            err=True,
+        )
     return 0

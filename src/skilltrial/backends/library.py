@@ -1,0 +1,137 @@
+"""Targets and judges that are Python objects: a function `prompt -> str`, or an object with `complete`."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any, ClassVar, Self
+
+from skilltrial.chat.package import Packages
+from skilltrial.errors import UsageError
+from skilltrial.records.evidence import AgentRun, Event, Timing, Usage
+from skilltrial.records.plan import Target
+from skilltrial.records.record import Record
+from skilltrial.seams import Capabilities, Job, Machine, Probe, Watch
+
+_live: dict[str, Any] = {}
+_lock = threading.Lock()
+
+
+def offer(item: Any) -> str:
+    """Makes an object reachable as a target of this process; returns the name it got.
+
+    Raises:
+        UsageError: it is no function and has no `complete`.
+    """
+    if not callable(item) and not callable(getattr(item, "complete", None)):
+        raise UsageError(
+            f"a target or judge must be a name, a function prompt -> str, or an object with complete(prompt); got {type(item).__name__}"
+        )
+    base = str(getattr(item, "name", None) or getattr(item, "__name__", None) or type(item).__name__)
+    with _lock:
+        name = base
+        number = 2
+        while name in _live and _live[name] is not item:
+            name, number = f"{base}-{number}", number + 1
+        _live[name] = item
+    return name
+
+
+class Library(Record):
+    """An object of the calling program. An experiment that used one can be read and re-graded anywhere, but resumed only here."""
+
+    name: ClassVar[str] = "library"
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        skills=True, tools=True, tools_executed=False, tokens=True, cost=True, judge=True, paid=False
+    )
+    item: str
+    """Name under which the object was offered."""
+
+    @classmethod
+    def from_target(cls, target: Target) -> Self:
+        return cls(item=target.value or target.name)
+
+    def probe(self, machine: Machine) -> Probe:
+        if self.item in _live:
+            return Probe(True, "a Python object of this process")
+        return Probe(False, f"'{self.item}' was a Python object; run skilltrial.evaluate with it again")
+
+    @contextlib.contextmanager
+    def open(self, machine: Machine) -> Iterator[LibraryRunner]:
+        if self.item not in _live:
+            raise UsageError(self.probe(machine).reason)
+        yield LibraryRunner(_live[self.item])
+
+    def endpoint_name(self) -> str:
+        return f"python:{self.item}"
+
+
+plugin = Library
+
+
+class LibraryRunner:
+    """Calls the object; what it raises is a failed measurement, never an answer."""
+
+    def __init__(self, item: Any) -> None:
+        self.item = item
+        self.packages = Packages()
+
+    def run(self, job: Job, watch: Watch) -> AgentRun:
+        system, user, warnings = self.packages.of(job)
+        started, began = datetime.now(UTC).isoformat(timespec="milliseconds"), time.monotonic()
+        sent: dict[str, Any] = {"system": system, "user": user, "tools": list(job.tools)}
+        try:
+            reply = self._ask(job, system, user)
+            outcome, reason = "ok", None
+        except Exception as error:  # the object is foreign code: whatever it raises is its failure, kept with the cell
+            reply, outcome, reason = None, "infrastructure_error", f"{type(error).__name__}: {error}"
+        timing = Timing(started_at=started, duration_s=round(time.monotonic() - began, 4))
+        if outcome == "ok":
+            try:
+                return _run_of(reply, timing, sent).model_copy(update={"warnings": warnings})
+            except (TypeError, ValueError) as error:
+                reason = f"the object's answer cannot be used: {error}"
+        return AgentRun(outcome="infrastructure_error", reason=reason, timing=timing, sent=sent)
+
+    def _ask(self, job: Job, system: str | None, user: str) -> Any:
+        chat = getattr(self.item, "complete_chat", None)
+        if callable(chat):
+            return chat(system=system, user=user, tools=list(job.tools), tool_choice=job.tool_choice, params=dict(job.params))
+        ask: Callable[[str], Any] = getattr(self.item, "complete", None) or self.item
+        return ask(f"{system}\n\n{user}" if system else user)
+
+
+def _run_of(reply: Any, timing: Timing, sent: dict[str, Any]) -> AgentRun:
+    """A string, a mapping or an object with `output` or `text`, and what else it tells."""
+    if isinstance(reply, str):
+        return AgentRun(outcome="ok", text=reply, timing=timing, sent=sent, activation="unknown")
+    get: Callable[[str], Any] = reply.get if isinstance(reply, Mapping) else lambda name: getattr(reply, name, None)
+    error = get("error")
+    if error:
+        return AgentRun(outcome="infrastructure_error", reason=str(error), timing=timing, sent=sent)
+    text = get("output") if get("output") is not None else get("text")
+    if not isinstance(text, str):
+        raise TypeError(f"expected a string, or 'output' holding one, got {type(reply).__name__}")
+    usage = Usage(
+        input_tokens=get("input_tokens"),
+        output_tokens=get("output_tokens"),
+        cached_tokens=get("cached_tokens"),
+        cost_usd=get("cost_usd"),
+        cost_source="provider" if get("cost_usd") is not None else None,
+    )
+    calls = get("tool_calls")
+    events = tuple(_call(call) for call in calls) if calls is not None else None
+    return AgentRun(outcome="ok", text=text, events=events, usage=usage, timing=timing, sent=sent, model=get("model"))
+
+
+def _call(call: Mapping[str, Any]) -> Event:
+    function = call.get("function", call)
+    arguments = function.get("arguments")
+    if isinstance(arguments, str):
+        with contextlib.suppress(ValueError):
+            arguments = json.loads(arguments)
+    return Event(kind="tool_call", name=function.get("name"), call=call.get("id"), arguments=arguments)

@@ -1,0 +1,31 @@
+"""`skilltrial agents` (also `doctor`): what works here."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from skilltrial.cli.faces import Session, say
+
+
+@click.command("agents")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--install", type=click.Choice(["local"]), help="Install what the embedded model needs.")
+@click.option("--format", "-f", "format_", type=click.Choice(["text", "json"]), default="text")
+def command(names: tuple[str, ...], install: str | None, format_: str) -> int:
+    """Which backends work on this machine, with program, version, login and what each can do."""
+    from skilltrial import registry
+    from skilltrial.flows import doctor
+
+    session = Session()
+    if install:
+        return doctor.install_local(say)
+    rows = [doctor.examine(name, session.machine) for name in names or registry.names("backends")]
+    if format_ == "json":
+        click.echo(json.dumps([row.model_dump(mode="json") for row in rows], ensure_ascii=False, indent=2))
+    else:
+        click.echo(doctor.render(rows))
+    chosen: list[Any] = [row for row in rows if names and not row.ok]
+    return 1 if chosen else 0

@@ -1,0 +1,71 @@
+"""`skilltrial cleanup`: remove what `cleanup.json` recorded."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import click
+
+from skilltrial.cli.faces import Session, say
+from skilltrial.errors import UsageError
+
+
+@click.command("cleanup")
+@click.argument("experiment", default="latest")
+@click.option("--workspace", "-w", metavar="DIR", help="Where experiments are.")
+@click.option("--older-than", metavar="DAYS", type=click.FloatRange(min=0), help="Instead: whole experiments older than this.")
+@click.option("--keep", metavar="N", type=click.IntRange(min=0), help="With --older-than: but never the newest N.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+def command(experiment: str, workspace: str | None, older_than: float | None, keep: int | None, yes: bool) -> int:
+    """Remove what EXPERIMENT left on purpose (kept workspaces), as its `cleanup.json` says, and nothing else."""
+    session = Session()
+    if older_than is not None:
+        return _old(session, session.workspace(given=workspace), older_than, keep or 0, yes)
+    from skilltrial.flows import leftovers
+
+    folder = session.locate(experiment, workspace)
+    found = leftovers.read(folder).workspaces
+    if not found:
+        say(f"{folder.name} left nothing behind")
+        return 0
+    _sure(list(found), yes)
+    removed, refused = leftovers.clean(folder)
+    for path in removed:
+        click.echo(f"removed {path}")
+    for path in refused:
+        say(f"left alone, not a workspace of ours: {path}")
+    return 0
+
+
+def _old(session: Session, workspace: Path, days: float, keep: int, yes: bool) -> int:
+    from skilltrial import store
+    from skilltrial.system.files import remove_tree
+
+    limit = datetime.now(UTC) - timedelta(days=days)
+    folders = list(store.experiments(workspace))
+    spared = set(folders[len(folders) - keep :]) if keep else set()
+    old = [folder for folder in folders if folder not in spared and _made(folder) < limit]
+    if not old:
+        say(f"no experiment in {workspace} is older than {days:g} days")
+        return 0
+    _sure([str(folder) for folder in old], yes)
+    for folder in old:
+        remove_tree(folder)
+        click.echo(f"removed {folder}")
+    return 0
+
+
+def _made(folder: Path) -> datetime:
+    return datetime.fromtimestamp((folder / "experiment.json").stat().st_mtime, UTC)
+
+
+def _sure(what: list[str], yes: bool) -> None:
+    if yes:
+        return
+    for line in what:
+        say(f"to remove: {line}")
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError("nothing was removed", "say --yes to remove it")
+    click.confirm("Remove it?", abort=True, err=True)

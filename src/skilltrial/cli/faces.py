@@ -1,0 +1,126 @@
+"""What commands share: where they are, whom they talk to, how a summary is printed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from skilltrial.errors import UsageError
+
+if TYPE_CHECKING:
+    from skilltrial.flows.trial import Stopping
+    from skilltrial.records.config import Config
+    from skilltrial.records.summary import Summary
+    from skilltrial.seams import ExperimentView, Listener, Machine
+    from skilltrial.system.redaction import Redactor
+
+WORKSPACE = "skilltrial-workspace"
+
+
+def say(text: str) -> None:
+    """One message for people, on stderr, without terminal controls from untrusted text."""
+    from skilltrial.wording.untrusted import plain
+
+    click.echo(plain(text), err=True)
+
+
+@dataclass
+class Session:
+    """One call of the command line."""
+
+    cwd: Path = field(default_factory=Path.cwd)
+    environ: dict[str, str] = field(default_factory=lambda: dict(os.environ))
+
+    @cached_property
+    def stopping(self) -> Stopping:
+        from skilltrial.flows.trial import Stopping
+
+        return Stopping()
+
+    @cached_property
+    def redactor(self) -> Redactor:
+        from skilltrial.flows.machine import redactor_for
+
+        return redactor_for(self.environ)
+
+    @cached_property
+    def machine(self) -> Machine:
+        from skilltrial.flows.machine import machine_for
+
+        return machine_for(self.environ, self.redactor, self.stopping)
+
+    def workspace(self, config: Config | None = None, given: str | None = None) -> Path:
+        """The folder of experiments."""
+        chosen = given or (config.workspace if config else None) or self.environ.get("SKILLTRIAL_WORKSPACE") or WORKSPACE
+        return Path(self.cwd, chosen)
+
+    def locate(self, which: str, workspace: str | None) -> Path:
+        """The folder of an experiment: a path, N, latest or previous."""
+        from skilltrial import store
+
+        path = Path(self.cwd, which)
+        if (path / "experiment.json").is_file():
+            return path
+        return store.locate(self.workspace(given=workspace), which)
+
+    def color(self, config: Config | None = None, no_color: bool | None = None) -> bool:
+        if no_color or "NO_COLOR" in self.environ or (config and config.logging.color is False):
+            return False
+        return sys.stdout.isatty()
+
+
+def width() -> int:
+    """Columns of the terminal, 80 where there is none."""
+    import shutil
+
+    return max(40, min(shutil.get_terminal_size((80, 24)).columns, 120))
+
+
+def listeners_for(config: Config, experiment: Path, redactor: Redactor) -> list[Listener]:
+    """`progress.jsonl` always; on stderr what the settings ask for."""
+    from skilltrial import registry
+
+    style = config.logging.format or "pretty"
+    chosen: list[Listener] = [registry.get("listeners", "progress")(experiment / "progress.jsonl", redactor)]
+    if style == "jsonl":
+        path = Path(config.logging.file) if config.logging.file else None
+        chosen.append(registry.get("listeners", "jsonl")(path, redactor))
+    elif style == "pretty":
+        name = "live" if sys.stderr.isatty() and not config.logging.verbose else "lines"
+        chosen.append(registry.get("listeners", name)())
+    return chosen
+
+
+def print_summary(
+    summary: Summary, view: ExperimentView | None, format_: str, session: Session, *, color: bool, **how: Any
+) -> None:
+    """The Summary on stdout: text for people, or JSON, or Markdown."""
+    if format_ == "json":
+        click.echo(session.redactor.text(summary.model_dump_json(indent=2))[0])
+    elif format_ == "markdown":
+        click.echo(session.redactor.text(_module("markdown").render(summary, view))[0])
+    else:
+        text = _module("terminal").render(summary, view, width=width(), color=color, **how)
+        click.echo(session.redactor.text(text)[0], color=color)
+
+
+def _module(name: str) -> Any:
+    from importlib import import_module
+
+    return import_module(f"skilltrial.reports.{name}")
+
+
+def confirm_paid(runs: int, config: Config) -> None:
+    """Above 50 paid runs: asks on a terminal, else wants `--yes` or `--max-cost`."""
+    if runs <= 50 or config.yes or config.budgets.max_cost_usd is not None:
+        return
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        click.confirm(f"{runs} runs that may cost money. Go on?", abort=True, err=True)
+        return
+    raise UsageError(f"{runs} runs that may cost money", "say --yes, or cap it with --max-cost USD")

@@ -1,0 +1,88 @@
+"""`skilltrial grade`: grade stored evidence again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from skilltrial.cli import options
+from skilltrial.cli.faces import Session, listeners_for, print_summary, say
+
+if TYPE_CHECKING:
+    from skilltrial.records.config import Config
+    from skilltrial.records.plan import Judge, Plan
+    from skilltrial.records.suite import Case
+
+
+@click.command("grade")
+@click.argument("experiment", default="latest")
+@click.option("--workspace", "-w", metavar="DIR", help="Where experiments are.")
+@click.option("--judge", metavar="BACKEND:VALUE", help="Ask this judge about every rubric; without it their verdicts stay.")
+@click.option("--grader-model", hidden=True)
+@click.option("--judge-base-url", "--grader-base-url", metavar="URL", help="The judge's endpoint.")
+@click.option("--judge-api-key-env", metavar="NAME", help="Variable that holds the judge's key.")
+@click.option("--judge-param", "judge_params", multiple=True, metavar="K=V", help="Request parameter of the judge; repeatable.")
+@click.option("--stored-checks", is_flag=True, help="Use the checks as they were, not today's.")
+@click.option("--list", "list_", is_flag=True, help="Only list the gradings there are.")
+@options.output_options
+def command(experiment: str, workspace: str | None, stored_checks: bool, list_: bool, **values: Any) -> int:
+    """Grade the stored evidence of EXPERIMENT again; nothing is run, no row is dropped.
+
+    Today's checks are taken where what the run received is unchanged. A verdict about text that is masked on disk stays.
+    """
+    from skilltrial import store
+    from skilltrial.flows import regrade, trial
+
+    session = Session()
+    config = options.from_options(values, session.cwd, say)
+    folder = session.locate(experiment, workspace)
+    with store.open_(folder, write=not list_, redactor=session.redactor) as opened:
+        if list_:
+            return _list(opened)
+        judge = _judge(config, opened.plan, session)
+        cases = None if stored_checks else _todays(opened.plan)
+        listeners = listeners_for(config, folder, session.redactor)
+        done = regrade.regrade(opened, session.machine, session.stopping, listeners, judge, cases)
+        if not done.cells:
+            say("nothing to grade: no run ended ok")
+        say(f"graded {done.cells} cells again, {done.changed} changed, {done.kept_masked} verdicts on masked text kept")
+        summary = trial.conclude(opened, session.machine)
+        trial.write_outputs(config.report.output, summary, opened, session.redactor)
+        print_summary(summary, opened, values["format_"], session, color=session.color(config))
+    return summary.gate.exit_code
+
+
+def _judge(config: Config, plan: Plan, session: Session) -> Judge | None:
+    from skilltrial.flows.bench import backend_of
+    from skilltrial.flows.targets import Planned, judge_for, probe_all
+
+    targets = [Planned(target, backend_of(target)) for target in plan.targets]
+    judge = judge_for(config, targets, say, asked=False)
+    if judge is not None:
+        probe_all((), judge, session.machine)
+    return judge
+
+
+def _todays(plan: Plan) -> dict[tuple[str, str], Case]:
+    """Today's cases by (skill, case) in safe names, where what the run received is unchanged."""
+    from skilltrial.flows.drift import suites_on_disk
+    from skilltrial.flows.regrade import todays_cases
+    from skilltrial.system.files import safe_name
+
+    found: dict[tuple[str, str], Case] = {}
+    for suite, today in suites_on_disk(plan):
+        if today is None:
+            say(f"note: {suite.where.file} cannot be read by now: its stored checks are used")
+            continue
+        usable, notes = todays_cases(suite.cases, today.cases)
+        for note in notes:
+            say(f"note: {note}")
+        found |= {(safe_name(suite.skill), safe_name(name)): case for name, case in usable.items()}
+    return found
+
+
+def _list(opened: Any) -> int:
+    for number, count, when in opened.gradings():
+        click.echo(f"grading {number}: {count} cells{f', {when}' if when else ''}")
+    return 0

@@ -1,0 +1,38 @@
+"""`skilltrial resume`: run only what is missing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from skilltrial.cli import options
+from skilltrial.cli.faces import Session, say
+
+
+@click.command("resume")
+@click.argument("experiment", default="latest")
+@click.option("--workspace", "-w", metavar="DIR", help="Where experiments are.")
+@options.output_options
+def command(experiment: str, workspace: str | None, **values: Any) -> int:
+    """Run only what is missing of EXPERIMENT (a folder, N, latest or previous).
+
+    Nothing finished is run or paid for again. Inputs are the copies made when the experiment began; what differs on
+    disk by now is said.
+    """
+    from skilltrial import store
+    from skilltrial.cli.run import finish
+    from skilltrial.flows.drift import drift
+    from skilltrial.flows.targets import probe_plan
+
+    session = Session()
+    config = options.from_options(values, session.cwd, say)
+    folder = session.locate(experiment, workspace)
+    with store.open_(folder, write=True, redactor=session.redactor) as opened:
+        for line in drift(opened.plan):
+            say(f"note: {line}")
+        if any(need for _, need in opened.remaining()):
+            probe_plan(opened.plan, session.machine)
+        else:
+            say("nothing is missing")
+        return finish(session, config, values, opened)

@@ -1,0 +1,74 @@
+"""`skilltrial run`: the experiment."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from skilltrial.cli import options
+from skilltrial.cli.faces import Session, confirm_paid, listeners_for, print_summary, say
+
+if TYPE_CHECKING:
+    from skilltrial.flows.prepare import Prepared
+    from skilltrial.records.config import Config
+    from skilltrial.store import Experiment
+
+
+@click.command("run")
+@options.skill_options
+@options.target_options
+@options.trial_options
+@options.budget_options
+@options.gate_options
+@options.output_options
+@click.option("--dry-run", "--plan-only", "dry_run", is_flag=True, help="Only print the plan.")
+def command(dry_run: bool, **values: Any) -> int:
+    """Run a trial: the same tasks with and without the skill.
+
+    PATH is a skill, a folder of skills, or a suite file; default: the skill in this folder.
+
+    \b
+    skilltrial run my-skill --target local --repetitions 3
+    skilltrial run my-skill --target openai:gpt-5-mini --judge openai:gpt-5 -n 5
+    skilltrial run --adapter ./agent.py --minimum-lift 0.1
+
+    Exit: 0 the gate holds, 1 it does not, 2 wrong input or nothing measured, 3 undecided, 130 interrupted.
+    """
+    session = Session()
+    config = options.settings(values, session.cwd, session.environ, say)
+    if dry_run:
+        from skilltrial.cli.plan import print_plan
+
+        return print_plan(session, config, values["format_"])
+    return run(session, config, values)
+
+
+def run(session: Session, config: Config, values: dict[str, Any], prepared: Prepared | None = None) -> int:
+    """Prepares, runs and reports; the exit code is the gate's."""
+    from skilltrial.flows import trial
+    from skilltrial.flows.prepare import prepare
+
+    workspace = session.workspace(config)
+    prepared = prepared or prepare(config, session.cwd, workspace, session.machine, say)
+    confirm_paid(prepared.paid_runs, config)
+    experiment = trial.begin(prepared, workspace, session.machine)
+    with experiment:
+        return finish(session, config, values, experiment)
+
+
+def finish(session: Session, config: Config, values: dict[str, Any], experiment: Experiment) -> int:
+    """Carries an opened experiment to its end and prints it."""
+    from skilltrial.flows import trial
+
+    listeners = listeners_for(config, experiment.folder, session.redactor)
+    stopped = trial.carry_out(experiment, session.machine, session.stopping, listeners)
+    summary = trial.conclude(experiment, session.machine)
+    trial.write_outputs(config.report.output, summary, experiment, session.redactor)
+    color = session.color(config)
+    print_summary(summary, experiment, values.get("format_", "text"), session, color=color, verbose=bool(config.logging.verbose))
+    for reason in stopped:
+        say(f"ended early: {reason}")
+    if values.get("format_", "text") == "text" or config.logging.format == "pretty":
+        say(f"report: {experiment.folder / 'report' / 'index.html'}")
+    return summary.gate.exit_code

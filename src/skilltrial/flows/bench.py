@@ -1,0 +1,74 @@
+"""What a worker holds while it runs cells: opened backends, the judge, the experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from skilltrial import registry
+from skilltrial.flows.lookup import Lookup
+from skilltrial.flows.newsroom import Newsroom
+from skilltrial.records.plan import Judge, Plan, Target
+from skilltrial.records.suite import Case
+from skilltrial.seams import Backend, Machine, Runner
+from skilltrial.store import Experiment
+
+
+def backend_of(target: Target) -> Backend:
+    """The backend of a planned target, its options checked.
+
+    Raises:
+        UsageError: no such backend, or an option it does not have.
+    """
+    backend: Backend = registry.get("backends", target.backend).from_target(target)
+    return backend
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """Opened once per experiment and worker, handed to every cell."""
+
+    plan: Plan
+    lookup: Lookup
+    experiment: Experiment
+    machine: Machine
+    backends: dict[str, Backend]
+    runners: dict[str, Runner]
+    judge: Runner | None
+    newsroom: Newsroom
+    base: Path | None
+    """Where workspaces go; None: chosen by `workspaces`."""
+    faults: list[str] = field(default_factory=list)
+    """Tracebacks of faults of our own, for the log."""
+
+
+@contextmanager
+def opened(
+    experiment: Experiment,
+    machine: Machine,
+    newsroom: Newsroom,
+    targets: set[str] | None = None,
+    *,
+    judge: Judge | None = None,
+    with_judge: bool = True,
+    cases: Mapping[tuple[str, str], Case] | None = None,
+) -> Iterator[Bench]:
+    """Opens the backends of the targets that still have cells to run, and the judge.
+
+    `judge` and `cases` replace those of the plan, which itself stays as it is on disk.
+    """
+    plan = experiment.plan if judge is None else experiment.plan.model_copy(update={"judge": judge})
+    backends = {target.name: backend_of(target) for target in plan.targets}
+    with ExitStack() as stack:
+        runners = {
+            name: stack.enter_context(backend.open(machine))
+            for name, backend in backends.items()
+            if targets is None or name in targets
+        }
+        asked = None
+        if plan.judge is not None and with_judge:
+            asked = stack.enter_context(backend_of(plan.judge.target).open(machine))
+        base = Path(plan.options.workspaces_dir) if plan.options.workspaces_dir else None
+        yield Bench(plan, Lookup(plan, cases), experiment, machine, backends, runners, asked, newsroom, base)

@@ -1,0 +1,278 @@
+"""One cell from start to end: a place, a run, its evidence, its grades; each step on disk before the next."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from skilltrial import collect, graders, registry, workspaces
+from skilltrial import plan as planning
+from skilltrial.errors import CellError
+from skilltrial.flows import cleanliness
+from skilltrial.flows.bench import Bench
+from skilltrial.flows.desk import CellDesk, total_usage
+from skilltrial.flows.newsroom import now
+from skilltrial.flows.watch import CellWatch
+from skilltrial.records.evidence import AgentRun, Delta, Evidence, Timing, Usage
+from skilltrial.records.grades import Grade, Grading
+from skilltrial.records.plan import Cell
+from skilltrial.records.suite import Limits
+from skilltrial.seams import Access, Awaiting, Capabilities, Done, EvidenceView, Job
+from skilltrial.workspaces import Workspace
+
+RETRIED = frozenset({"infrastructure_error"})
+
+
+class Measured(NamedTuple):
+    """A stored run and how graders see it."""
+
+    evidence: Evidence
+    view: EvidenceView
+    digest: str
+    setup: bool
+    interrupted: bool
+
+
+def run_cell(cell: Cell, bench: Bench) -> Done:
+    """Runs what is missing of a cell and appends it to the journal. An interrupted step leaves the cell as it was."""
+    bench.newsroom.tell("cell_started", cell=cell.id)
+    need = bench.experiment.need(cell.id)
+    measured = stored(cell, bench) if need == "grade" else measure(cell, bench)
+    if measured.interrupted:
+        return Done(cell, "harness_error", "interrupted", Usage(), None, 0, resting=True)
+    evidence = measured.evidence
+    graded = grade_cell(cell, bench, measured) if evidence.outcome == "ok" else None
+    if graded is not None and not graded.stored:
+        return Done(cell, evidence.outcome, "interrupted", evidence.usage, graded.usage, graded.calls, resting=True)
+    _announce(cell, bench, evidence, graded)
+    calls = (graded.calls if graded else 0) + (need == "run")
+    usage = evidence.usage if need == "run" else Usage()
+    return Done(
+        cell, evidence.outcome, evidence.reason, usage, graded.usage if graded else None, calls, measured.setup, bool(graded)
+    )
+
+
+def _announce(cell: Cell, bench: Bench, evidence: Evidence, graded: Graded | None) -> None:
+    judge_usage = graded.usage if graded else None
+    costs = [usage.cost_usd for usage in (evidence.usage, judge_usage) if usage and usage.cost_usd is not None]
+    bench.newsroom.finished(sum(costs) if costs else None)
+    required = [grade for grade in graded.grades if grade.required and grade.scored] if graded else []
+    states = {grade.state for grade in required}
+    state = "ungraded" if not required or "ungraded" in states else "failed" if "failed" in states else "passed"
+    usage = evidence.usage
+    bench.newsroom.tell(
+        "cell_finished" if evidence.outcome == "ok" else "cell_failed",
+        cell=cell.id,
+        outcome=evidence.outcome,
+        state=state if graded else None,
+        passed=sum(grade.state == "passed" for grade in required) if required else None,
+        total=len(required) or None,
+        reason=evidence.reason,
+        duration_s=evidence.timing.duration_s,
+        input_tokens=usage.input_tokens,
+        cached_tokens=usage.cached_tokens,
+        output_tokens=usage.output_tokens,
+        cost_usd=usage.cost_usd,
+    )
+
+
+# ---------------------------------------------------------------- the run
+def measure(cell: Cell, bench: Bench) -> Measured:
+    """Runs the cell, again after an outage as often as the plan allows, and stores every attempt."""
+    attempt = bench.experiment.next_attempt(cell.id) - 1
+    tries = 1 + bench.plan.options.retries
+    while True:
+        attempt, tries = attempt + 1, tries - 1
+        with _workspace(cell, bench) as workspace:
+            started, began = now(), time.monotonic()
+            bench.newsroom.tell("agent_started", cell=cell.id)
+            try:
+                run = _attempt(cell, bench, workspace)
+            except CellError as error:
+                run = _broken(error, started, began)
+            measured = _record(cell, bench, workspace, run, attempt, tries)
+        if measured.interrupted or run.setup or not tries or not _may_retry(measured.evidence):
+            return measured
+
+
+def _may_retry(evidence: Evidence) -> bool:
+    delta = evidence.delta or Delta()
+    touched = delta.created or delta.changed or delta.deleted or delta.truncated
+    return evidence.outcome in RETRIED and not touched
+
+
+def _broken(error: CellError, started: str, began: float) -> AgentRun:
+    timing = Timing(started_at=started, duration_s=round(time.monotonic() - began, 4))
+    return AgentRun(outcome="harness_error", reason=str(error), timing=timing)
+
+
+def _attempt(cell: Cell, bench: Bench, workspace: Workspace | None) -> AgentRun:
+    lookup, case, able = bench.lookup, bench.lookup.case(cell), _able(cell, bench)
+    limits = limits_of(cell, bench)
+    job = Job(
+        cell=cell.id,
+        prompt=case.prompt,
+        blobs=bench.experiment.blobs,
+        seed=cell.seed,
+        limits=limits,
+        skills=lookup.skills_of(cell),
+        fixtures=case.fixtures,
+        stage=planning.stage_of(case, able),
+        params={**lookup.targets[cell.target].params, **case.params},
+        tools=case.tools,
+        tool_choice=case.tool_choice,
+        forced=case.forced and bool(lookup.skills_of(cell)),
+        place=workspace.place if workspace else None,
+    )
+    run = bench.runners[cell.target].run(job, CellWatch(limits, bench.machine.stopping))
+    if isinstance(run, Awaiting):
+        raise CellError("backend", f"'{cell.target}' answers later; use `submit`")
+    return run
+
+
+def limits_of(cell: Cell, bench: Bench) -> Limits:
+    """The case's own caps over the experiment's; the target's time limit."""
+    target, options = bench.lookup.targets[cell.target], bench.plan.options
+    limits = planning.limits_of(bench.lookup.case(cell), target, options)
+    return limits.model_copy(update={"output_bytes": limits.output_bytes or options.max_output_bytes})
+
+
+def _able(cell: Cell, bench: Bench) -> Capabilities:
+    return bench.backends[cell.target].capabilities
+
+
+@contextmanager
+def _workspace(cell: Cell, bench: Bench) -> Iterator[Workspace | None]:
+    """A fresh workspace for a target that works in one; None for one that touches no files."""
+    able = _able(cell, bench)
+    if not able.files:
+        yield None
+        return
+    case, options = bench.lookup.case(cell), bench.plan.options
+    level = sandbox_level(cell, bench)
+    environ = bench.machine.environ
+    passed = {*options.env, *bench.lookup.targets[cell.target].env}
+    access = Access(env={name: environ[name] for name in passed if name in environ}, keep_home=not able.own_environment)
+    with workspaces.fresh(
+        sandbox=registry.get("sandboxes", level)(),
+        base=bench.base,
+        fixtures=case.fixtures,
+        stage=planning.stage_of(case, able),
+        skills=bench.lookup.skills_of(cell),
+        skill_dir=getattr(bench.backends[cell.target], "skill_dir", None),
+        blobs=bench.experiment.blobs,
+        access=access,
+        stage_files=case.stage_files,
+        git=able.program,
+    ) as workspace:
+        yield workspace
+
+
+def sandbox_level(cell: Cell, bench: Bench) -> str:
+    """`auto` is decided when the plan is made; adapters and runners start unconfined unless asked otherwise."""
+    level = bench.plan.options.sandbox
+    if level == "auto" or (not _able(cell, bench).own_environment and not bench.plan.options.sandbox_asked):
+        return "none"
+    return level
+
+
+def _record(cell: Cell, bench: Bench, workspace: Workspace | None, run: AgentRun, attempt: int, tries: int) -> Measured:
+    """Stores the run before anything else happens. Only a retry that may follow makes an attempt not counted."""
+    delta, read = collect.delta(workspace) if workspace else (None, None)
+    case = bench.lookup.case(cell)
+    evidence = collect.evidence(
+        cell=cell.id,
+        inputs=cell.inputs,
+        attempt=attempt,
+        run=run,
+        delta=delta,
+        read=read,
+        sandbox=workspace.place.level if workspace else "none",
+        redactor=bench.machine.redactor,
+        blobs=bench.experiment.blobs,
+        source="ran",
+    )
+    interrupted = bench.machine.stopping() and run.outcome != "ok"
+    view = collect.LiveView(
+        evidence, run=run, read=read, case=case, stage=planning.stage_of(case, _able(cell, bench)), blobs=bench.experiment.blobs
+    )
+    if interrupted:
+        return Measured(evidence, view, "", run.setup, True)
+    counted = not (tries and not run.setup and _may_retry(evidence))
+    subject = bench.lookup.skills[cell.skill]
+    arm = bench.lookup.arms[cell.skill, cell.arm]
+    able = _able(cell, bench)
+    clean = cleanliness.verdict(run, arm, subject, case, able, bench.experiment.blobs).clean
+    calls = sum(event.kind == "tool_call" for event in run.events) if run.events is not None else None
+    line = bench.experiment.append_evidence(evidence, counted=counted, clean=clean, tool_calls=calls, durable=able.program)
+    bench.newsroom.tell("agent_finished", cell=cell.id, outcome=run.outcome, reason=evidence.reason)
+    if workspace and _keep(bench, evidence):
+        workspace.keep()
+    return Measured(evidence, view, line.digest, run.setup, False)
+
+
+def _keep(bench: Bench, evidence: Evidence) -> bool:
+    wish = bench.plan.options.keep_workspaces
+    return wish == "all" or (wish == "failed" and evidence.outcome != "ok")
+
+
+# ---------------------------------------------------------------- the grades
+class Graded(NamedTuple):
+    """What grading a cell came to."""
+
+    grades: tuple[Grade, ...]
+    usage: Usage | None
+    """Of the judge."""
+    calls: int
+    stored: bool
+    """False: the user stopped while the judge was asked; the cell will be graded by `resume`."""
+
+
+def stored(cell: Cell, bench: Bench) -> Measured:
+    """The evidence on disk, for a cell that only lacks grades.
+
+    Raises:
+        CellError: its bytes are not what the journal vouches for.
+    """
+    result = bench.experiment.result_of(cell)
+    record = bench.experiment.evidence(result)
+    if record is None or result.evidence is None:
+        raise CellError("store", "the stored evidence is damaged")
+    case = bench.lookup.case(cell)
+    stage = planning.stage_of(case, _able(cell, bench))
+    view = collect.StoredView(record, case=case, stage=stage, blobs=bench.experiment.blobs)
+    return Measured(record, view, result.evidence.digest, False, False)
+
+
+def grade_cell(cell: Cell, bench: Bench, measured: Measured, number: int = 1, kept: tuple[Grade, ...] = ()) -> Graded:
+    """Grades a measured cell and stores the grades.
+
+    `kept` are earlier rows that stay: those of other methods, a judge's where there is none now, and those whose input
+    is masked on disk by now.
+    """
+    desk = CellDesk(bench, cell)
+    stay = {grade.check: grade for grade in kept}
+    asked = bench.lookup.checks(cell)
+    fresh = graders.grade(bench.lookup.case(cell), [check for check in asked if check.id not in stay], measured.view, desk)
+    usage, calls = total_usage(desk.calls), len(desk.calls)
+    if bench.machine.stopping() and any(call.outcome != "ok" for call in desk.calls):
+        return Graded(fresh, usage, calls, False)
+    by_id = {**stay, **{grade.check: grade for grade in fresh}}
+    order = [check.id for check in asked if check.id in by_id]
+    grades = tuple(by_id[name] for name in order) + tuple(grade for grade in kept if grade.check not in order)
+    bench.experiment.append_grading(
+        Grading(
+            cell=cell.id,
+            evidence=measured.digest,
+            checks=bench.lookup.groups[cell[:4]].checks,
+            number=number,
+            grades=grades,
+            calls=tuple(desk.calls),
+        ),
+        measured.evidence.attempt,
+        judge_usage=usage,
+    )
+    bench.newsroom.tell("cell_graded", cell=cell.id)
+    return Graded(grades, usage, calls, True)

@@ -1,0 +1,25 @@
+"""Where reports and views are written: below one folder, through the redactor."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from skilltrial.errors import UsageError
+from skilltrial.system.files import write_atomic
+from skilltrial.system.redaction import Redactor
+
+
+class FolderOut:
+    """The Out seam over a folder."""
+
+    def __init__(self, root: Path, redactor: Redactor) -> None:
+        self.root = root
+        self.redactor = redactor
+
+    def write(self, name: str, text: str | bytes) -> Path:
+        path = self.root / name
+        if not path.resolve().is_relative_to(self.root.resolve()):
+            raise UsageError(f"a report wanted to write outside its folder: {name}")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(path, text, self.redactor)
+        return path

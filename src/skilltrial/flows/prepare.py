@@ -1,0 +1,132 @@
+"""Everything before the first call: load, resolve, refuse what cannot be measured, make the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from skilltrial import graders, load, store
+from skilltrial import plan as planning
+from skilltrial.errors import BadInput, UsageError
+from skilltrial.flows.newsroom import now
+from skilltrial.flows.targets import Planned, judge_for, probe_all, resolve
+from skilltrial.records.checks import JUDGED
+from skilltrial.records.config import Config
+from skilltrial.records.plan import Plan, SetAside
+from skilltrial.records.suite import Skill, Suite
+from skilltrial.seams import Capabilities, Machine, Probe
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """All that is known before an experiment gets its folder."""
+
+    config: Config
+    plan: Plan
+    targets: tuple[Planned, ...]
+    sources: Mapping[str, Path]
+    """Digest of every input file -> where it lies."""
+    history: Mapping[str, tuple[float, float | None]]
+
+    def named(self, experiment: str) -> Plan:
+        """The plan, under the name that the experiment's folder got."""
+        return planning.named(self.plan, experiment, now())
+
+    @property
+    def capabilities(self) -> dict[str, Capabilities]:
+        return {planned.target.name: planned.backend.capabilities for planned in self.targets}
+
+    @property
+    def paid_runs(self) -> int:
+        """Cells on targets that may cost money."""
+        paid = {planned.target.name for planned in self.targets if planned.paid}
+        return sum(group.repetitions for group in self.plan.groups if group.target in paid)
+
+
+def prepare(
+    config: Config, cwd: Path, workspace: Path, machine: Machine, say: Callable[[str], None], *, probe: bool = True
+) -> Prepared:
+    """Loads and checks everything; spends nothing.
+
+    Raises:
+        BadInput: skills or suites with errors, all of them at once.
+        UsageError: no target, a backend that cannot work here, a case that nothing can grade.
+    """
+    refuse_nonsense(config)
+    loaded = load.project(config, cwd, digests=True)
+    report_problems(loaded, config, say)
+    return plan_trial(config, workspace, machine, say, Material.of(loaded), probe=probe)
+
+
+class Material(NamedTuple):
+    """What a trial is made from."""
+
+    skills: Sequence[Skill]
+    suites: Sequence[Suite]
+    sources: Mapping[str, Path]
+    skipped: Sequence[str] = ()
+    set_aside: Sequence[SetAside] = ()
+
+    @classmethod
+    def of(cls, loaded: load.Loaded) -> Material:
+        return cls(loaded.skills, loaded.suites, loaded.sources, loaded.skipped, loaded.set_aside)
+
+
+def plan_trial(
+    config: Config, workspace: Path, machine: Machine, say: Callable[[str], None], material: Material, *, probe: bool
+) -> Prepared:
+    """The plan for loaded skills and suites: targets, judge, refusals, probes."""
+    targets = resolve(config, machine, say)
+    asked = any(check.type in JUDGED for suite in material.suites for case in suite.cases for check in case.checks)
+    judge = judge_for(config, targets, say, asked=asked)
+    if probe:
+        targets = _versioned(targets, probe_all(targets, judge, machine))
+    history = store.timings(workspace)
+    made = planning.make(
+        skills=material.skills,
+        suites=material.suites,
+        targets=[planning.Candidate(planned.target, planned.backend.capabilities) for planned in targets],
+        judge=judge,
+        config=config,
+        cannot_grade=graders.cannot_grade,
+        history=history,
+        skipped_skills=material.skipped,
+        set_aside=material.set_aside,
+    )
+    if made.ungradable and not config.grade_later:
+        raise planning.refusal(made.ungradable)
+    for warning in made.plan.warnings:
+        say(f"warning: {warning}")
+    return Prepared(config, made.plan, targets, material.sources, history)
+
+
+def _versioned(targets: Sequence[Planned], probes: Mapping[str, Probe]) -> tuple[Planned, ...]:
+    """The targets with the versions of their programs."""
+    return tuple(
+        Planned(planned.target.model_copy(update={"program_version": probes[planned.target.name].version}), planned.backend)
+        for planned in targets
+    )
+
+
+def report_problems(loaded: load.Loaded, config: Config, say: Callable[[str], None]) -> None:
+    for problem in loaded.problems:
+        if problem.severity == "warning":
+            say(f"warning: {problem}")
+    if loaded.errors:
+        raise BadInput(loaded.errors)
+    if loaded.skipped:
+        some = ", ".join(loaded.skipped[:5]) + (", …" if len(loaded.skipped) > 5 else "")
+        say(f"{len(loaded.skipped)} skill(s) without a suite are skipped: {some}")
+    if not loaded.suites or not any(suite.cases for suite in loaded.suites):
+        raise UsageError("no case to run: no skill with a suite was found", "see 'skilltrial list'")
+
+
+def refuse_nonsense(config: Config) -> None:
+    if config.repetitions is not None and config.repetitions < 1:
+        raise UsageError(f"repetitions must be 1 or more, not {config.repetitions}")
+    gates = [config.gate, *config.gates.values()]
+    for gate in gates:
+        if gate.minimum_pass_rate == 1 and gate.on != "point" and not config.adapter_rules:
+            raise UsageError("a minimum pass rate of 1 can never be reached by an interval", "use 0.9, or --gate-on point")

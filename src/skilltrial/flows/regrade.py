@@ -1,0 +1,140 @@
+"""Grades stored evidence again: nothing is run, no row is dropped."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple
+
+from skilltrial import registry
+from skilltrial.flows import cell as cells
+from skilltrial.flows.bench import Bench, opened
+from skilltrial.flows.newsroom import Newsroom
+from skilltrial.flows.trial import Stopping, interruptible
+from skilltrial.records.evidence import Usage
+from skilltrial.records.grades import Grade
+from skilltrial.records.journal import Result
+from skilltrial.records.plan import Cell, Judge
+from skilltrial.records.suite import Case
+from skilltrial.seams import Done, Listener, Machine
+from skilltrial.store import Experiment
+
+OTHERS = frozenset({"hook", "budget", "contract", "human"})
+"""Methods whose rows `grade` never computes."""
+
+
+class Regraded(NamedTuple):
+    """What a re-grading did."""
+
+    cells: int
+    changed: int
+    kept_masked: int
+    """Grades kept because what they looked at is masked on disk."""
+    without_evidence: int
+
+
+def regrade(
+    experiment: Experiment,
+    machine: Machine,
+    stopping: Stopping,
+    listeners: Sequence[Listener] = (),
+    judge: Judge | None = None,
+    cases: dict[tuple[str, str], Case] | None = None,
+) -> Regraded:
+    """Grades every cell whose run was ok; with `judge` its rubrics too, else their verdicts stay.
+
+    `cases` replaces stored cases by today's, by (skill, case) in safe names.
+    """
+    able = {}
+    without = 0
+    for result in experiment.results():
+        if result.evidence is not None and result.evidence.outcome == "ok":
+            able[result.cell] = result
+        else:
+            without += 1
+    newsroom = Newsroom(experiment.plan.experiment, len(able), 0, listeners)
+    changed: list[bool] = []
+    masked: list[int] = []
+    with opened(experiment, machine, newsroom, set(), judge=judge, with_judge=judge is not None, cases=cases) as bench:
+
+        def work(cell: Cell) -> Done:
+            before = able[cell].grading
+            kept = keep(able[cell], with_judge=judge is not None)
+            measured = cells.stored(cell, bench)
+            graded = cells.grade_cell(cell, bench, measured, before.number + 1 if before else 1, kept)
+            masked.append(sum(grade.redacted_input for grade in kept))
+            changed.append(_states(before.grades if before else ()) != _states(graded.grades))
+            newsroom.finished(graded.usage.cost_usd if graded.usage else None)
+            return Done(cell, "ok", None, Usage(), graded.usage, graded.calls, graded=True)
+
+        if judge is None:
+            for cell in able:
+                work(cell)
+        else:
+            _in_threads(work, able, bench, stopping)
+    newsroom.close()
+    return Regraded(len(able), sum(changed), sum(masked), without)
+
+
+def _in_threads(work: Callable[[Cell], Done], able: Collection[Cell], bench: Bench, stopping: Stopping) -> None:
+    """A judge is asked about many cells at once."""
+    queue = ListedQueue(able, min(len(able), bench.plan.options.concurrency or 16) or 1)
+    with interruptible(stopping, bench.experiment):
+        for _ in registry.get("executors", "threads")().run(queue, work):
+            pass
+
+
+class ListedQueue:
+    """The Queue seam over a given list of cells."""
+
+    def __init__(self, cells_: Collection[Cell], workers: int) -> None:
+        self._left = iter(tuple(cells_))
+        self._lock = threading.Lock()
+        self.workers = workers
+        self.closed = False
+
+    def take(self) -> Cell | None:
+        with self._lock:
+            return None if self.closed else next(self._left, None)
+
+    def tell(self, done: Done) -> None:
+        """Nothing depends on a result here."""
+
+    def close(self, reason: str) -> None:
+        self.closed = True
+
+
+def keep(result: Result, *, with_judge: bool) -> tuple[Grade, ...]:
+    """Earlier rows that stay: other methods', those about masked input, and without a judge all that a judge gave."""
+    if result.grading is None:
+        return ()
+    return tuple(
+        grade
+        for grade in result.grading.grades
+        if grade.method in OTHERS
+        or (grade.redacted_input and grade.state != "ungraded")
+        or (grade.method == "judge" and not with_judge)
+    )
+
+
+def _states(grades: tuple[Grade, ...]) -> dict[str, str]:
+    return {grade.check: grade.state for grade in grades}
+
+
+def todays_cases(stored: Sequence[Case], today: Sequence[Case]) -> tuple[dict[str, Case], list[str]]:
+    """Today's cases where what the run received is unchanged, by id, and a note for each that cannot be used."""
+    by_id = {case.id: case for case in today}
+    usable, notes = {}, []
+    for case in stored:
+        new = by_id.get(case.id)
+        if new is None:
+            notes.append(f"case '{case.id}' is gone from the suite: its stored checks are used")
+        elif _delivered(new) != _delivered(case):
+            notes.append(f"case '{case.id}' sends something else by now: its stored checks are used")
+        else:
+            usable[case.id] = new
+    return usable, notes
+
+
+def _delivered(case: Case) -> object:
+    return case.model_dump(include={"prompt", "fixtures", "stage", "forced", "params", "tools", "tool_choice"})

@@ -1,0 +1,176 @@
+"""An experiment from start to end: a suite becomes cells, cells leave evidence, evidence earns grades.
+
+`run` is prepare, begin, carry_out, conclude; `resume` is carry_out and conclude on an opened experiment.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from skilltrial import analyze, registry, store
+from skilltrial import plan as planning
+from skilltrial.errors import Interrupted
+from skilltrial.flows import cell as cells
+from skilltrial.flows.bench import Bench, opened
+from skilltrial.flows.newsroom import Newsroom, now
+from skilltrial.flows.out import FolderOut
+from skilltrial.flows.prepare import Prepared
+from skilltrial.formats import native
+from skilltrial.records.journal import StopLine
+from skilltrial.records.plan import Cell
+from skilltrial.records.summary import Summary
+from skilltrial.seams import Done, ExperimentView, Listener, Machine
+from skilltrial.store import Experiment
+from skilltrial.system.redaction import Redactor
+
+
+class Stopping:
+    """Set once the user asks to stop; handed to everything that waits."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+
+    def __call__(self) -> bool:
+        return self._event.is_set()
+
+    def set(self) -> None:
+        self._event.set()
+
+
+def begin(prepared: Prepared, workspace: Path, machine: Machine) -> Experiment:
+    """Allocates the experiment's folder and writes the plan and copies of all inputs."""
+    return store.create(workspace, prepared.named, prepared.sources, machine.redactor, run_id=prepared.config.run_id)
+
+
+def carry_out(experiment: Experiment, machine: Machine, stopping: Stopping, listeners: Sequence[Listener]) -> tuple[str, ...]:
+    """Runs and grades what is missing. Returns why parts of it were left, in words; () when nothing was.
+
+    Raises:
+        Interrupted: the user asked to stop; every finished step is on disk.
+    """
+    needs = experiment.needs()
+    newsroom = Newsroom(experiment.plan.experiment, len(needs), needs.count(0), listeners)
+    targets = {todo.cell.target for todo in experiment.remaining()}
+    newsroom.tell("experiment_started")
+    stops: tuple[StopLine, ...] = ()
+    try:
+        with opened(experiment, machine, newsroom, targets) as bench, interruptible(stopping, experiment):
+            stops = _drain(_queue_for(bench, needs), bench)
+    finally:
+        newsroom.tell("experiment_finished", reason="; ".join(stop.reason for stop in stops) or None)
+        newsroom.close()
+    return tuple(stop.reason for stop in stops)
+
+
+def _queue_for(bench: Bench, needs: bytes) -> planning.CellQueue:
+    able = {name: backend.capabilities for name, backend in bench.backends.items()}
+    return planning.CellQueue(
+        bench.plan,
+        needs,
+        concurrency=planning.concurrency_of(bench.plan, able),
+        pilots=[name for name, has in able.items() if has.program],
+        spent=(bench.experiment.spent.cost_usd or 0.0, bench.experiment.spent.calls),
+    )
+
+
+def _drain(queue: planning.CellQueue, bench: Bench) -> tuple[StopLine, ...]:
+    tree = _TreeWriter(bench)
+
+    def work(cell: Cell) -> Done:
+        done = cells.run_cell(cell, bench)
+        if not done.resting:
+            tree.write(cell)
+        return done
+
+    for done in registry.get("executors", "threads")().run(queue, work):
+        if done.traceback:
+            bench.faults.append(done.traceback)
+    stops = queue.stops(now())
+    for stop in stops:
+        bench.experiment.append_stop(stop)
+    return stops
+
+
+class _TreeWriter:
+    """Writes the folder view of each finished cell while the experiment runs, where it is wanted."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+        self.out = FolderOut(bench.experiment.folder, bench.machine.redactor)
+
+    def write(self, cell: Cell) -> None:
+        wanted = self.bench.plan.options.tree
+        if wanted is None:
+            wanted = self.bench.backends[cell.target].capabilities.files
+        if wanted and not self.bench.machine.stopping():
+            native.write_cell(self.bench.experiment.result_of(cell), self.bench.experiment, self.out)
+
+
+@contextmanager
+def interruptible(stopping: Stopping, experiment: Experiment) -> Iterator[None]:
+    """Ctrl-C and SIGTERM set `stopping` at once, so that everything that waits ends, and become Interrupted.
+
+    Only in the main thread, where signals arrive. Late threads can write nothing more.
+    """
+
+    def stop(_signal: int, _frame: object) -> None:
+        stopping.set()
+        raise KeyboardInterrupt
+
+    mine = threading.current_thread() is threading.main_thread()
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)} if mine else {}
+    try:
+        yield
+    except KeyboardInterrupt:
+        stopping.set()
+        experiment.seal()
+        raise Interrupted(
+            f"interrupted; everything finished is kept. Go on with: skilltrial resume {experiment.folder}"
+        ) from None
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def conclude(experiment: Experiment, machine: Machine) -> Summary:
+    """Computes the Summary and writes it with `report.md`, the HTML page and the benchmark files."""
+    summary = analyze.summary(experiment)
+    experiment.write_summary(summary)
+    out = FolderOut(experiment.folder, machine.redactor)
+    native.write_benchmarks(summary, out)
+    for name in ("markdown", "html"):
+        registry.get("reports", name)().write(summary, experiment, out)
+    return summary
+
+
+REPORT_SUFFIXES = {".xml": "junit", ".md": "markdown", ".json": "json", ".html": "html", ".csv": "csv"}
+
+
+def write_outputs(paths: Sequence[str], summary: Summary, experiment: ExperimentView, redactor: Redactor) -> None:
+    """The files of `-o`, by suffix."""
+    for text in paths:
+        path = Path(text)
+        report = registry.get("reports", REPORT_SUFFIXES[path.suffix])()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        report.write(summary, experiment, NamedOut(path, redactor))
+
+
+class NamedOut(FolderOut):
+    """Writes the one file of a report under the name the user chose, and what hangs on it beside it."""
+
+    def __init__(self, path: Path, redactor: Redactor) -> None:
+        super().__init__(path.parent, redactor)
+        self.path = path
+        self.first = True
+
+    def write(self, name: str, text: str | bytes) -> Path:
+        if self.first:
+            self.first = False
+            name = self.path.name
+        else:
+            name = Path(name).name if "/" not in name else "/".join(name.split("/")[1:])
+        return super().write(name, text)

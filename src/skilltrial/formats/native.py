@@ -1,0 +1,202 @@
+"""Our own folder view of an experiment: one folder per cell, for people and for tools that read files."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, ClassVar
+
+from skilltrial.records.evidence import Evidence
+from skilltrial.records.grades import Grade
+from skilltrial.records.journal import Result
+from skilltrial.records.plan import Plan
+from skilltrial.records.summary import Rate, Spread, Summary
+from skilltrial.seams import ExperimentView, Out
+
+
+class Native:
+    """Writes `<skill>/eval-<id>/<target>/<arm>/run-K/` and `<skill>/benchmark.json`. A view: the journal stays the truth."""
+
+    name: ClassVar[str] = "native"
+
+    def write(self, summary: Summary, experiment: ExperimentView, out: Out) -> None:
+        for result in experiment.results():
+            if result.evidence is not None:
+                write_cell(result, experiment, out)
+        write_benchmarks(summary, out)
+
+
+plugin = Native
+
+
+def cell_folder(result: Result) -> str:
+    """Path of a cell's folder inside the experiment."""
+    cell = result.cell
+    return f"{cell.skill}/eval-{cell.case}/{cell.target}/{cell.arm}/run-{cell.repetition}"
+
+
+def write_cell(result: Result, experiment: ExperimentView, out: Out) -> None:
+    """All files of one cell."""
+    evidence = experiment.evidence(result)
+    if evidence is None:
+        return
+    folder = cell_folder(result)
+    _write_outputs(folder, evidence, experiment, out)
+    _write_json(out, f"{folder}/timing.json", _timing(evidence))
+    _write_json(out, f"{folder}/run_meta.json", _meta(result, evidence, experiment.plan))
+    if result.grading is not None:
+        _write_json(out, f"{folder}/grading.json", _grading(result.grading.grades))
+        calls = experiment.transcript(result)
+        if calls:
+            _write_json(out, f"{folder}/judge.json", list(calls))
+    if evidence.events is not None:
+        lines = "".join(event.to_json(exclude_none=True) + "\n" for event in evidence.events)
+        out.write(f"{folder}/events.jsonl", lines)
+
+
+def _write_outputs(folder: str, evidence: Evidence, experiment: ExperimentView, out: Out) -> None:
+    names = set()
+    if evidence.delta is not None:
+        for file in (*evidence.delta.created, *evidence.delta.changed):
+            data = experiment.blob(file.digest)
+            if data is not None:
+                out.write(f"{folder}/outputs/{file.path}", data)
+                names.add(file.path)
+    if "output.txt" not in names:
+        out.write(f"{folder}/outputs/output.txt", evidence.text)
+    if evidence.sent is not None and (sent := experiment.blob(evidence.sent.digest)) is not None:
+        out.write(f"{folder}/prompt.json", sent)
+    for log in evidence.logs:
+        data = experiment.blob(log.digest)
+        if data is not None:
+            out.write(f"{folder}/{log.path}", data)
+
+
+def _timing(evidence: Evidence) -> dict[str, Any]:
+    usage = evidence.usage
+    known = usage.input_tokens is not None and usage.output_tokens is not None
+    return {
+        "duration_ms": round(evidence.timing.duration_s * 1000),
+        "total_duration_seconds": evidence.timing.duration_s,
+        "total_tokens": (usage.input_tokens or 0) + (usage.output_tokens or 0) if known else None,
+        "input_tokens": usage.input_tokens,
+        "cached_tokens": usage.cached_tokens,
+        "output_tokens": usage.output_tokens,
+        "reasoning_output_tokens": usage.reasoning_tokens,
+        "cost_usd": usage.cost_usd,
+        "cost_usd_source": usage.cost_source,
+        "turns": evidence.timing.turns,
+        "model_requests": evidence.timing.model_requests,
+        "timed_out": evidence.outcome == "timeout",
+    }
+
+
+def _meta(result: Result, evidence: Evidence, plan: Plan) -> dict[str, Any]:
+    target = next(target for target in plan.targets if target.name == result.cell.target)
+    return {
+        "cell": evidence.cell,
+        "agent": target.backend,
+        "target": target.name,
+        "arm": result.cell.arm,
+        "with_skill": result.cell.arm != "without_skill",
+        "run_index": result.cell.repetition,
+        "attempt": evidence.attempt,
+        "outcome": evidence.outcome,
+        "reason": evidence.reason,
+        "activation": evidence.activation,
+        "inventory": evidence.inventory.model_dump(),
+        "model_requested": target.value,
+        "model": evidence.model,
+        "settings": {**target.options, "params": target.params, "env": list(target.env), "args": list(target.args)},
+        "agent_cli_version": evidence.program_version,
+        "harness_version": plan.skilltrial,
+        "sandbox": evidence.sandbox,
+        "inputs": evidence.inputs,
+        "warnings": list(evidence.warnings),
+        "source": evidence.source,
+        "redactions": evidence.redactions,
+        "started_at": evidence.timing.started_at,
+    }
+
+
+def _grading(grades: tuple[Grade, ...]) -> dict[str, Any]:
+    """The standard's shape, skill-creator's and agent-skill-eval's keys in one; null where nothing was decided."""
+    rows = [
+        {
+            "id": grade.check,
+            "text": grade.check,
+            "passed": {"passed": True, "failed": False}.get(grade.state),
+            "evidence": " ".join(part for part in (grade.reason, grade.quote) if part),
+            "method": grade.method,
+            "skipped": grade.state == "ungraded",
+            "required": grade.required,
+            "score": grade.score,
+        }
+        for grade in grades
+    ]
+    counted = [grade for grade in grades if grade.required and grade.scored]
+    passed = sum(grade.state == "passed" for grade in counted)
+    failed = sum(grade.state == "failed" for grade in counted)
+    summary = {
+        "passed": passed,
+        "failed": failed,
+        "skipped": len(counted) - passed - failed,
+        "total": len(counted),
+        "pass_rate": passed / (passed + failed) if passed + failed else None,
+    }
+    return {"assertion_results": rows, "expectations": rows, "summary": summary}
+
+
+def write_benchmarks(summary: Summary, out: Out) -> None:
+    """`<skill>/benchmark.json` in the standard's shape: arms at the top for one target, `<target>_<arm>` for several."""
+    for skill in dict.fromkeys(rate.skill for rate in summary.rates):
+        rates = [rate for rate in summary.rates if rate.skill == skill]
+        targets = list(dict.fromkeys(rate.target for rate in rates))
+        single = len(targets) == 1
+        run_summary: dict[str, Any] = {rate.arm if single else f"{rate.target}_{rate.arm}": _side(rate) for rate in rates}
+        deltas = {target: _delta([rate for rate in rates if rate.target == target]) for target in targets}
+        data: dict[str, Any] = {"skill_name": skill, "run_summary": run_summary}
+        if single:
+            run_summary["delta"] = deltas[targets[0]]
+        else:
+            data["deltas"] = deltas
+        _write_json(out, f"{skill}/benchmark.json", data)
+
+
+def _side(rate: Rate) -> dict[str, Any]:
+    tokens = rate.tokens.total if rate.tokens else None
+    return {
+        "pass_rate": {"mean": rate.pass_rate, "low": rate.low, "high": rate.high},
+        "time_seconds": _spread(rate.time_seconds),
+        "tokens": {"mean": tokens},
+        "cost_usd": rate.cost_usd.model_dump() if rate.cost_usd else None,
+        "cells": rate.cells,
+        "graded": rate.graded,
+        "any_of_k": rate.any_of_k,
+    }
+
+
+def _spread(spread: Spread | None) -> dict[str, Any]:
+    return {"mean": spread.mean, "stddev": spread.stddev} if spread else {"mean": None, "stddev": None}
+
+
+def _delta(rates: list[Rate]) -> dict[str, Any]:
+    by_arm = {rate.arm: rate for rate in rates}
+    one, other = by_arm.get("with_skill"), by_arm.get("without_skill")
+
+    def less(a: float | None, b: float | None) -> float | None:
+        return None if a is None or b is None else a - b
+
+    def part(rate: Rate | None, name: str) -> float | None:
+        if rate is None:
+            return None
+        if name == "pass_rate":
+            return rate.pass_rate
+        if name == "time_seconds":
+            return rate.time_seconds.mean if rate.time_seconds else None
+        return rate.tokens.total if rate.tokens else None
+
+    return {name: less(part(one, name), part(other, name)) for name in ("pass_rate", "time_seconds", "tokens")}
+
+
+def _write_json(out: Out, name: str, value: Any) -> None:
+    out.write(name, json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
