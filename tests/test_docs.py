@@ -80,3 +80,14 @@ def test_a_change_is_one_sentence() -> None:
             assert re.match(r"(added|changed|fixed|removed)-", fragment.name), fragment.name
             text = fragment.read_text(encoding="utf-8").strip()
             assert text.endswith(".") and "\n" not in text, fragment.name
+
+
+def test_the_examples_of_the_library_page_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = ROOT / "docs" / "guides" / "library.md"
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for example in re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE):
+        exec(compile(example, str(page), "exec"), names)
+    assert "with_skill 1.0" in capsys.readouterr().out
