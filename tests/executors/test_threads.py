@@ -100,15 +100,31 @@ def test_what_the_user_must_mend_ends_the_run() -> None:
 
 def test_when_nobody_listens_any_more_the_queue_is_closed_and_running_cells_are_awaited() -> None:
     queue = Line(1000, 4)
-    running = Threads(grace_s=30).run(queue, ok)
+    begun: list[Cell] = []
+
+    def work(cell: Cell) -> Done:
+        begun.append(cell)
+        return ok(cell)
+
+    running = Threads(grace_s=30).run(queue, work)
     assert len(list(islice(running, 3))) == 3
     running.close()  # type: ignore[attr-defined]
     assert queue.closed == ["interrupted"]
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("skilltrial-") and thread.name[-1].isdigit()]
+    assert {done.cell for done in queue.told} == set(begun)
+
+
+def test_a_machine_without_threads_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    with pytest.raises(UsageError, match="no thread"):
+        list(Threads().run(Line(3, 2), ok))
 
 
 INTERRUPTED = r"""
-import os, sys, threading
+import os, signal, sys, threading
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
 sys.path.insert(0, sys.argv[1])
 from test_threads import Line
 from skilltrial.executors.threads import Threads
@@ -126,10 +142,14 @@ except KeyboardInterrupt:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
 def test_ctrl_c_returns_while_cells_hang() -> None:
-    child = subprocess.Popen([sys.executable, "-c", INTERRUPTED, str(Path(__file__).parent)], stdout=subprocess.PIPE, text=True)
-    assert child.stdout is not None
-    assert child.stdout.readline() == "started\n"
-    os.kill(child.pid, signal.SIGINT)
-    rest, _ = child.communicate(timeout=30)  # a process that waited for its cells would never end
+    arguments = [sys.executable, "-c", INTERRUPTED, str(Path(__file__).parent)]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as child:
+        try:
+            assert child.stdout is not None
+            assert child.stdout.readline() == "started\n"
+            os.kill(child.pid, signal.SIGINT)
+            rest, _ = child.communicate(timeout=30)  # a process that waited for its cells would never end
+        finally:
+            child.kill()
     assert rest.endswith("interrupted\n")
     assert child.returncode == 0

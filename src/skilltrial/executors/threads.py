@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import threading
 import time
 import traceback
@@ -15,6 +16,8 @@ from skilltrial.records.plan import Cell
 from skilltrial.records.record import Record
 from skilltrial.seams import Done, Queue
 
+Ended = SimpleQueue[Done | UsageError | None]
+"""What threads report: a cell that ended, what ends everything, or None: this thread is done."""
 _LOOK_UP_S = 0.2
 """How often the main thread looks up while it waits, so that Ctrl-C is heard on every system."""
 
@@ -35,38 +38,59 @@ class Threads(Record):
         Raises:
             UsageError: raised in `work`: the user must mend something before anything can go on, a full disk for instance.
         """
-        ended: SimpleQueue[Done | UsageError | None] = SimpleQueue()
-        threads = [
-            threading.Thread(target=_serve, args=(queue, work, ended), name=f"skilltrial-{number}", daemon=True)
-            for number in range(queue.workers)
-        ]
-        for thread in threads:
-            thread.start()
+        ended: Ended = SimpleQueue()
+        running = [queue.workers]
         finished = False
         try:
-            yield from _listen(ended, len(threads))
+            # Thread.start waits with a lock of Python's own in hand, and Ctrl-C there breaks it; this call does not wait
+            _thread.start_new_thread(_start, (running[0], queue, work, ended))
+            yield from _listen(ended, running)
             finished = True
         finally:
             if not finished:
                 queue.close("interrupted")
-                _join(threads, self.grace_s)
+                _wait(ended, running, self.grace_s)
 
 
-def _listen(ended: SimpleQueue[Done | UsageError | None], threads: int) -> Iterator[Done]:
-    while threads:
+def _start(count: int, queue: Queue, work: Callable[[Cell], Done], ended: Ended) -> None:
+    """Starts the threads; with fewer than asked for the work goes on, with none it cannot."""
+    for number in range(count):
+        thread = threading.Thread(target=_serve, args=(queue, work, ended), name=f"skilltrial-{number}", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:  # the system has no more
+            if number == 0:
+                ended.put(UsageError("this machine lets no thread be started", "run fewer things at once, or raise the limit"))
+            for _ in range(number, count):
+                ended.put(None)
+            return
+
+
+def _listen(ended: Ended, running: list[int]) -> Iterator[Done]:
+    while running[0]:
         try:
             told = ended.get(timeout=_LOOK_UP_S)
         except Empty:
             continue
         if told is None:
-            threads -= 1
+            running[0] -= 1
         elif isinstance(told, UsageError):
             raise told
         else:
             yield told
 
 
-def _serve(queue: Queue, work: Callable[[Cell], Done], ended: SimpleQueue[Done | UsageError | None]) -> None:
+def _wait(ended: Ended, running: list[int], grace_s: float) -> None:
+    """Returns when every thread is done, or the time is up. What they still tell is in the queue and the store."""
+    deadline = time.monotonic() + grace_s
+    while running[0] and (left := deadline - time.monotonic()) > 0:
+        try:
+            running[0] -= ended.get(timeout=left) is None
+        except Empty:
+            return
+
+
+def _serve(queue: Queue, work: Callable[[Cell], Done], ended: Ended) -> None:
     try:
         while (cell := queue.take()) is not None:
             done = _one(cell, work)
@@ -94,12 +118,6 @@ def _one(cell: Cell, work: Callable[[Cell], Done]) -> Done | UsageError:
 
 def _broken(cell: Cell, reason: str, *, resting: bool = False, trace: str | None = None) -> Done:
     return Done(cell, "harness_error", reason, Usage(), None, 0, resting=resting, traceback=trace)
-
-
-def _join(threads: list[threading.Thread], grace_s: float) -> None:
-    deadline = time.monotonic() + grace_s
-    for thread in threads:
-        thread.join(max(0.0, deadline - time.monotonic()))
 
 
 plugin = Threads
