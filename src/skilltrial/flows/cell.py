@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 from skilltrial import collect, graders, registry, workspaces
 from skilltrial import plan as planning
 from skilltrial.errors import CellError
-from skilltrial.flows import cleanliness
+from skilltrial.flows import cleanliness, leftovers
 from skilltrial.flows.bench import Bench
 from skilltrial.flows.desk import CellDesk, total_usage
 from skilltrial.flows.newsroom import now
@@ -38,8 +38,13 @@ class Measured(NamedTuple):
 def run_cell(cell: Cell, bench: Bench) -> Done:
     """Runs what is missing of a cell and appends it to the journal. An interrupted step leaves the cell as it was."""
     bench.newsroom.tell("cell_started", cell=cell.id)
+    with ExitStack() as place:  # graders read the run's files where it left them
+        return _run_cell(cell, bench, place)
+
+
+def _run_cell(cell: Cell, bench: Bench, place: ExitStack) -> Done:
     need = bench.experiment.need(cell.id)
-    measured = stored(cell, bench) if need == "grade" else measure(cell, bench)
+    measured = stored(cell, bench) if need == "grade" else measure(cell, bench, place)
     if measured.interrupted:
         return Done(cell, "harness_error", "interrupted", Usage(), None, 0, resting=True)
     evidence = measured.evidence
@@ -79,20 +84,24 @@ def _announce(cell: Cell, bench: Bench, evidence: Evidence, graded: Graded | Non
 
 
 # ---------------------------------------------------------------- the run
-def measure(cell: Cell, bench: Bench) -> Measured:
-    """Runs the cell, again after an outage as often as the plan allows, and stores every attempt."""
+def measure(cell: Cell, bench: Bench, place: ExitStack) -> Measured:
+    """Runs the cell, again after an outage as often as the plan allows, and stores every attempt.
+
+    The workspace of the last attempt is there until `place` closes.
+    """
     attempt = bench.experiment.next_attempt(cell.id) - 1
     tries = 1 + bench.plan.options.retries
     while True:
         attempt, tries = attempt + 1, tries - 1
-        with _workspace(cell, bench) as workspace:
-            started, began = now(), time.monotonic()
-            bench.newsroom.tell("agent_started", cell=cell.id)
-            try:
-                run = _attempt(cell, bench, workspace)
-            except CellError as error:
-                run = _broken(error, started, began)
-            measured = _record(cell, bench, workspace, run, attempt, tries)
+        place.close()
+        workspace = place.enter_context(_workspace(cell, bench))
+        started, began = now(), time.monotonic()
+        bench.newsroom.tell("agent_started", cell=cell.id)
+        try:
+            run = _attempt(cell, bench, workspace)
+        except CellError as error:
+            run = _broken(error, started, began)
+        measured = _record(cell, bench, workspace, run, attempt, tries)
         if measured.interrupted or run.setup or not tries or not _may_retry(measured.evidence):
             return measured
 
@@ -133,9 +142,11 @@ def _attempt(cell: Cell, bench: Bench, workspace: Workspace | None) -> AgentRun:
 
 
 def limits_of(cell: Cell, bench: Bench) -> Limits:
-    """The case's own caps over the experiment's; the target's time limit."""
+    """The case's own caps over the experiment's; the target's time limit; a cap on output only by the adapter's protocol."""
     target, options = bench.lookup.targets[cell.target], bench.plan.options
     limits = planning.limits_of(bench.lookup.case(cell), target, options)
+    if _able(cell, bench).own_environment:
+        return limits
     return limits.model_copy(update={"output_bytes": limits.output_bytes or options.max_output_bytes})
 
 
@@ -181,6 +192,7 @@ def sandbox_level(cell: Cell, bench: Bench) -> str:
 def _record(cell: Cell, bench: Bench, workspace: Workspace | None, run: AgentRun, attempt: int, tries: int) -> Measured:
     """Stores the run before anything else happens. Only a retry that may follow makes an attempt not counted."""
     delta, read = collect.delta(workspace) if workspace else (None, None)
+    run = _with_removed_markers(run, workspace)
     case = bench.lookup.case(cell)
     evidence = collect.evidence(
         cell=cell.id,
@@ -204,13 +216,23 @@ def _record(cell: Cell, bench: Bench, workspace: Workspace | None, run: AgentRun
     subject = bench.lookup.skills[cell.skill]
     arm = bench.lookup.arms[cell.skill, cell.arm]
     able = _able(cell, bench)
-    clean = cleanliness.verdict(run, arm, subject, case, able, bench.experiment.blobs).clean
+    clean = cleanliness.verdict(run, arm, subject, case, able, bench.experiment.blobs)
     calls = sum(event.kind == "tool_call" for event in run.events) if run.events is not None else None
-    line = bench.experiment.append_evidence(evidence, counted=counted, clean=clean, tool_calls=calls, durable=able.program)
+    line = bench.experiment.append_evidence(evidence, counted=counted, clean=clean.clean, clean_reason=clean.reason, tool_calls=calls, durable=able.program)
     bench.newsroom.tell("agent_finished", cell=cell.id, outcome=run.outcome, reason=evidence.reason)
     if workspace and _keep(bench, evidence):
         workspace.keep()
+        leftovers.kept(bench.experiment, workspace.root)
     return Measured(evidence, view, line.digest, run.setup, False)
+
+
+def _with_removed_markers(run: AgentRun, workspace: Workspace | None) -> AgentRun:
+    """Says which session markers of an enclosing agent were taken out of the environment."""
+    removed = getattr(workspace.place, "removed", ()) if workspace else ()
+    if not removed:
+        return run
+    note = f"taken out of the environment: {', '.join(sorted(removed))}"
+    return run.model_copy(update={"warnings": (*run.warnings, note)})
 
 
 def _keep(bench: Bench, evidence: Evidence) -> bool:
