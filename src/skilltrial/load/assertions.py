@@ -34,7 +34,9 @@ def checks_of(
     checks: list[Check | None] = []
     for number, (item, spot) in enumerate(_items(raw, ("checks",), at, reading), 1):
         checks.append(
-            from_object(item, spot, notes, f"check-{number}") if isinstance(item, dict) else sentence(item, spot, notes, f"check-{number}")
+            from_object(item, spot, notes, f"check-{number}")
+            if isinstance(item, dict)
+            else sentence(item, spot, notes, f"check-{number}")
         )
     seen: set[str] = set()
     for number, (item, spot) in enumerate(_items(raw, SENTENCE_KEYS, at, reading), 1):
@@ -145,8 +147,12 @@ def _unique(checks: list[Check], at: Pointer, reading: Reading) -> None:
 def _stand_in(expected: str | None) -> Check:
     """What is graded in a case without checks."""
     if expected:
-        return Check(id="expected-output", type="rubric", options={}, text=f"The output satisfies this expected output: {expected.strip()}")
-    return Check(id="quality", type="quality", options={}, text="The answer does well what the task asks, on a scale from 0 to 10")
+        return Check(
+            id="expected-output", type="rubric", options={}, text=f"The output satisfies this expected output: {expected.strip()}"
+        )
+    return Check(
+        id="quality", type="quality", options={}, text="The answer does well what the task asks, on a scale from 0 to 10"
+    )
 
 
 def _name(kind: str) -> str:

@@ -110,12 +110,19 @@ def read_case(raw: Any, position: int, at: Pointer, reading: Reading, settings: 
     checks = checks_of(
         raw, case_id, expected, should_trigger, at, reading, routed=settings.routed, refuse_unknown=settings.structured_strict
     )
-    made: dict[str, Any] = {"params": settings.params, "judge_params": settings.judge_params, "tools": settings.tools, "extra": {}}
+    made: dict[str, Any] = {
+        "params": settings.params,
+        "judge_params": settings.judge_params,
+        "tools": settings.tools,
+        "extra": {},
+    }
     if not raw.keys() <= _COMMON:
         made |= _uncommon(raw, at, notes, settings)
     if prompt is not None and fixtures.files:
         check_mentions(prompt, fixtures, settings.stage, (*at, "prompt"), notes)
-    if prompt is None or (len(notes.problems) > before and any(problem.severity == "error" for problem in notes.problems[before:])):
+    if prompt is None or (
+        len(notes.problems) > before and any(problem.severity == "error" for problem in notes.problems[before:])
+    ):
         return None
     return Case(
         id=case_id,
