@@ -439,9 +439,10 @@ def test_repetitions_that_disagree_are_listed_with_what_failed() -> None:
     assert (row.case, row.full_passes, row.failures, row.failed_checks) == ("a", 2, 1, {"text of c1": 1})
 
 
-def test_a_view_that_knows_says_how_the_skill_was_delivered() -> None:
+def test_the_plan_says_how_the_skill_was_delivered() -> None:
     view = trial({"a": ("P", "F")})
-    view.delivery = lambda target: "injected"  # type: ignore[attr-defined]
+    target = view.plan.targets[0].model_copy(update={"delivery": "injected"})
+    view.plan = view.plan.model_copy(update={"targets": (target,)})
     assert [row.delivery for row in summary(view).rates] == ["injected", "none"]
 
 

@@ -32,7 +32,7 @@ def summary(
     """All numbers of an experiment, read in one pass. What was not measured is None, never 0.
 
     `metric`, `scope`, `gate` None: those of the plan. A `gate` given here holds for every skill.
-    `delivery` is filled where the view has a `delivery(target)`, `stopped` where it has `stops()`.
+    `stopped` is filled where the view has `stops()`.
     """
     found = analysed(view, metric, scope, gate)
     table, tallies, plan = found.table, found.tallies, found.table.plan
@@ -47,7 +47,7 @@ def summary(
         scope=found.gate.scope,
         margin=found.margin,
         coverage=covered,
-        rates=rate_rows(table, tallies.values(), _deliveries(view, plan)),
+        rates=rate_rows(table, tallies.values(), _deliveries(plan)),
         lifts=lifts,
         cases=tuple(case_rows(tallies.values())),
         leaderboard=_leaders(found),
@@ -68,9 +68,8 @@ def summary(
     )
 
 
-def _deliveries(view: ExperimentView, plan: Plan) -> dict[str, Delivery]:
-    ask = getattr(view, "delivery", None)
-    return {target.name: told for target in plan.targets if (told := ask(target)) is not None} if ask else {}
+def _deliveries(plan: Plan) -> dict[str, Delivery]:
+    return {target.name: target.delivery for target in plan.targets if target.delivery is not None}
 
 
 def _leaders(found: Analysis) -> tuple[LeaderRow, ...]:

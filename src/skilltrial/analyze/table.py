@@ -305,6 +305,7 @@ class _Gathering:
         reason = result.evidence.reason if result.evidence else None
         if state == "contaminated":
             tested = result.cell.arm in self.tested
+            reason = result.evidence.clean_reason if result.evidence else None
             reason = reason or ("no evidence that the skill was available" if tested else "the baseline saw the skill")
         return FailureRow(cell=result.cell.id, state=state, reason=reason or state.replace("_", " "))
 

@@ -70,8 +70,11 @@ class Commands(click.Group):
 
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(VERSION, "-V", "--version", message="skilltrial %(version)s")
-def skilltrial() -> None:
+@click.option("--repo-root", metavar="DIR", hidden=True)
+@click.pass_context
+def skilltrial(context: click.Context, repo_root: str | None) -> None:
     """Controlled trials of Agent Skills: how much a skill helps, and how sure that is."""
+    context.obj = repo_root
 
 
 def run_command_line(args: list[str] | None = None) -> None:

@@ -54,7 +54,6 @@ def skill_options(function: F) -> F:
         click.option("--tag", "with_tags", multiple=True, help="Only skills or cases with this tag; repeatable."),
         click.option("--side-effect-level", "side_effect_levels", multiple=True, hidden=True),
         click.option("--library", is_flag=True, default=None, help="Take every child folder as a skill."),
-        click.option("--repo-root", hidden=True, metavar="DIR"),
         click.option("--config", "config_file", metavar="FILE", help="Settings; default: skilltrial.yaml here or above."),
         click.option("--no-config", is_flag=True, help="Read no settings file."),
         click.option("--strict", is_flag=True, default=None, help="Refuse skills that break the standard's rules."),
@@ -228,8 +227,8 @@ def from_options(values: dict[str, Any], cwd: Path, say: Callable[[str], None]) 
     fields["paths"] = tuple(str(Path(cwd, path)) for path in given.get("paths", ())) + folders
     fields["skill_names"] = names
     fields["evals"] = tuple(str(Path(cwd, path)) for path in given.get("evals", ()))
-    if "repo_root" in given:
-        fields["paths"] = fields["paths"] or (str(Path(cwd, given["repo_root"], "skills")),)
+    if not fields["paths"] and not fields["evals"]:
+        fields["paths"] = handbook_skills(cwd, always="adapter" in given)
     fields["targets"] = _targets(given, say)
     fields |= _judge(given, say)
     fields["options"] = _common(given)
@@ -245,6 +244,17 @@ def from_options(values: dict[str, Any], cwd: Path, say: Callable[[str], None]) 
     if "adapter" in given:
         fields["adapter_rules"] = True
     return _checked(Config, fields)
+
+
+def handbook_skills(cwd: Path, *, always: bool = False) -> tuple[str, ...]:
+    """`skills/` of the repository that the handbook's `--repo-root` names; with `always` also of the working folder."""
+    context = click.get_current_context(silent=True)
+    root = context.find_root().obj if context else None
+    if root is not None:
+        return (str(Path(cwd, root, "skills")),)
+    if always and not (cwd / "SKILL.md").is_file() and (cwd / "skills").is_dir():
+        return (str(cwd / "skills"),)
+    return ()
 
 
 _SAME = (

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     "--level", type=click.Choice(["load", "standard", "strict"]), default="standard", help="How much to ask of a skill."
 )
 @click.option("--strict", is_flag=True, hidden=True)
-@click.option("--profile", metavar="CLIENT", help="A client's own rules besides the standard's.")
+@click.option("--profile", metavar="CLIENT", help="A client's own rules besides the standard's: standard, claude-code, lenient.")
 @click.option("--suite", "suite_only", is_flag=True, help="Only the suites.")
 @click.option("--eval-id", metavar="ID", help="Only this case.")
 @click.option("--library", is_flag=True, default=None, help="Take every child folder as a skill.")
@@ -43,11 +43,13 @@ def command(
 
     Exit: 0 clean (warnings included), 1 errors found, 2 misuse.
     """
+    from skilltrial.cli.options import handbook_skills
     from skilltrial.load import validate
     from skilltrial.records.config import Config
 
     config = Config(prose_checks=prose_checks, library=library)
     chosen: Any = "strict" if strict else level
+    paths = paths or handbook_skills(Path.cwd(), always=True)
     found = validate.examine(paths, Path.cwd(), chosen, profile, suite_only, eval_id, config)
     shown = [problem for problem in found.problems if not (quiet and problem.severity == "info")]
     click.echo(RENDER[format_](found, shown))

@@ -43,8 +43,8 @@ def run_cell(cell: Cell, bench: Bench) -> Done:
 
 
 def _run_cell(cell: Cell, bench: Bench, place: ExitStack) -> Done:
-    need = bench.experiment.need(cell.id)
-    measured = stored(cell, bench) if need == "grade" else measure(cell, bench, place)
+    before = stored(cell, bench) if bench.experiment.need(cell.id) == "grade" else None
+    measured = before or measure(cell, bench, place)
     if measured.interrupted:
         return Done(cell, "harness_error", "interrupted", Usage(), None, 0, resting=True)
     evidence = measured.evidence
@@ -52,8 +52,8 @@ def _run_cell(cell: Cell, bench: Bench, place: ExitStack) -> Done:
     if graded is not None and not graded.stored:
         return Done(cell, evidence.outcome, "interrupted", evidence.usage, graded.usage, graded.calls, resting=True)
     _announce(cell, bench, evidence, graded)
-    calls = (graded.calls if graded else 0) + (need == "run")
-    usage = evidence.usage if need == "run" else Usage()
+    calls = (graded.calls if graded else 0) + (before is None)
+    usage = evidence.usage if before is None else Usage()
     return Done(
         cell, evidence.outcome, evidence.reason, usage, graded.usage if graded else None, calls, measured.setup, bool(graded)
     )
@@ -162,12 +162,11 @@ def _workspace(cell: Cell, bench: Bench) -> Iterator[Workspace | None]:
         yield None
         return
     case, options = bench.lookup.case(cell), bench.plan.options
-    level = sandbox_level(cell, bench)
     environ = bench.machine.environ
     passed = {*options.env, *bench.lookup.targets[cell.target].env}
     access = Access(env={name: environ[name] for name in passed if name in environ}, keep_home=not able.own_environment)
     with workspaces.fresh(
-        sandbox=registry.get("sandboxes", level)(),
+        sandbox=registry.get("sandboxes", bench.lookup.targets[cell.target].sandbox)(),
         base=bench.base,
         fixtures=case.fixtures,
         stage=planning.stage_of(case, able),
@@ -179,14 +178,6 @@ def _workspace(cell: Cell, bench: Bench) -> Iterator[Workspace | None]:
         git=able.program,
     ) as workspace:
         yield workspace
-
-
-def sandbox_level(cell: Cell, bench: Bench) -> str:
-    """`auto` is decided when the plan is made; adapters and runners start unconfined unless asked otherwise."""
-    level = bench.plan.options.sandbox
-    if level == "auto" or (not _able(cell, bench).own_environment and not bench.plan.options.sandbox_asked):
-        return "none"
-    return level
 
 
 def _record(cell: Cell, bench: Bench, workspace: Workspace | None, run: AgentRun, attempt: int, tries: int) -> Measured:
@@ -252,16 +243,12 @@ class Graded(NamedTuple):
     """False: the user stopped while the judge was asked; the cell will be graded by `resume`."""
 
 
-def stored(cell: Cell, bench: Bench) -> Measured:
-    """The evidence on disk, for a cell that only lacks grades.
-
-    Raises:
-        CellError: its bytes are not what the journal vouches for.
-    """
+def stored(cell: Cell, bench: Bench) -> Measured | None:
+    """The evidence on disk, for a cell that only lacks grades; None: its bytes are not what the journal vouches for."""
     result = bench.experiment.result_of(cell)
     record = bench.experiment.evidence(result)
     if record is None or result.evidence is None:
-        raise CellError("store", "the stored evidence is damaged")
+        return None
     case = bench.lookup.case(cell)
     stage = planning.stage_of(case, _able(cell, bench))
     view = collect.StoredView(record, case=case, stage=stage, blobs=bench.experiment.blobs)

@@ -9,7 +9,9 @@ from skilltrial import load
 from skilltrial.errors import UsageError
 from skilltrial.records.config import Config, SuiteConfig
 from skilltrial.records.plan import Plan
-from skilltrial.records.suite import Suite
+from skilltrial.records.suite import Case, Suite
+from skilltrial.system.redaction import Redactor
+from skilltrial.system.secret_shapes import MASK
 
 
 def suites_on_disk(plan: Plan) -> Iterator[tuple[Suite, Suite | None]]:
@@ -41,6 +43,37 @@ def drift(plan: Plan) -> Iterator[str]:
         if changed or gone:
             names = ", ".join([*changed, *gone][:5])
             yield f"cases of '{planned.name}' have changed since ({names}); the copies made then are used"
+
+
+def unmasked(plan: Plan, redactor: Redactor) -> dict[tuple[str, str], Case] | None:
+    """Today's cases in place of those that the plan keeps masked, as their text held a secret; None: nothing is masked.
+
+    Raises:
+        UsageError: a masked case is not on disk any more as it was, so it cannot be sent as it was.
+    """
+    if not plan.redactions or not _masked_on_disk(plan):
+        return None
+    found: dict[tuple[str, str], Case] = {}
+    lost = []
+    for suite, today in suites_on_disk(plan):
+        cases = {case.id: case for case in today.cases} if today else {}
+        for case in suite.cases:
+            now = cases.get(case.id)
+            if now is not None and redactor.text(now.prompt)[0] == redactor.text(case.prompt)[0]:
+                found[suite.skill, case.id] = now
+            elif MASK in case.prompt:
+                lost.append(f"{suite.skill}::{case.id}")
+    if lost:
+        raise UsageError(
+            f"the prompts of {', '.join(lost)} held a secret, are stored masked, and have changed on disk since",
+            "put the suite back as it was, or start a new run",
+        )
+    return found
+
+
+def _masked_on_disk(plan: Plan) -> bool:
+    """The plan came from disk, where prompts are masked; the one in memory of a new run still has them."""
+    return any(MASK in case.prompt for suite in plan.suites for case in suite.cases)
 
 
 def _today(plan: Plan, suite: Suite) -> load.Loaded | None:

@@ -11,7 +11,7 @@ from skilltrial import graders, load, store
 from skilltrial import plan as planning
 from skilltrial.errors import BadInput, UsageError
 from skilltrial.flows.newsroom import now
-from skilltrial.flows.targets import Planned, judge_for, probe_all, resolve
+from skilltrial.flows.targets import Planned, judge_for, levelled, probe_all, resolve
 from skilltrial.records.checks import JUDGED
 from skilltrial.records.config import Config
 from skilltrial.records.plan import Plan, SetAside
@@ -78,7 +78,7 @@ def plan_trial(
     config: Config, workspace: Path, machine: Machine, say: Callable[[str], None], material: Material, *, probe: bool
 ) -> Prepared:
     """The plan for loaded skills and suites: targets, judge, refusals, probes."""
-    targets = resolve(config, machine, say)
+    targets = levelled(resolve(config, machine, say), config, machine, say)
     asked = any(check.type in JUDGED for suite in material.suites for case in suite.cases for check in case.checks)
     judge = judge_for(config, targets, say, asked=asked)
     if probe:
@@ -91,6 +91,7 @@ def plan_trial(
         judge=judge,
         config=config,
         cannot_grade=graders.cannot_grade,
+        levels={planned.target.name: planned.target.sandbox for planned in targets},
         history=history,
         skipped_skills=material.skipped,
         set_aside=material.set_aside,
@@ -112,10 +113,14 @@ def _versioned(targets: Sequence[Planned], probes: Mapping[str, Probe]) -> tuple
 
 def report_problems(loaded: load.Loaded, config: Config, say: Callable[[str], None]) -> None:
     for problem in loaded.problems:
-        if problem.severity == "warning":
-            say(f"warning: {problem}")
+        if problem.severity == "warning" or problem.rule == "prose-routed":
+            say(f"{problem.severity}: {problem}")
     if loaded.errors:
         raise BadInput(loaded.errors)
+    if loaded.invalid:
+        say(f"{len(loaded.invalid)} invalid skill(s) are left out: {', '.join(loaded.invalid)}")
+    if loaded.triggers:
+        say(f"{len(loaded.triggers)} trigger list(s) are not part of this run; name one to run it")
     if loaded.skipped:
         some = ", ".join(loaded.skipped[:5]) + (", …" if len(loaded.skipped) > 5 else "")
         say(f"{len(loaded.skipped)} skill(s) without a suite are skipped: {some}")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from skilltrial import registry
+from skilltrial.errors import UsageError
 from skilltrial.flows import cell as cells
 from skilltrial.flows.bench import Bench, opened
 from skilltrial.flows.newsroom import Newsroom
@@ -61,6 +62,8 @@ def regrade(
             before = able[cell].grading
             kept = keep(able[cell], with_judge=judge is not None)
             measured = cells.stored(cell, bench)
+            if measured is None:
+                raise UsageError(f"{cell.id}: its stored evidence is damaged", "skilltrial resume runs it again")
             graded = cells.grade_cell(cell, bench, measured, before.number + 1 if before else 1, kept)
             masked.append(sum(grade.redacted_input for grade in kept))
             changed.append(_states(before.grades if before else ()) != _states(graded.grades))

@@ -114,7 +114,31 @@ def _target(item: TargetConfig, name: str, config: Config) -> Target:
         args=item.args,
         pricing=pricing,
         timeout_s=item.timeout_s or config.timeout_s,
+        delivery=backend.capabilities.delivery,
     )
+
+
+def levelled(
+    targets: Sequence[Planned], config: Config, machine: Machine, say: Callable[[str], None]
+) -> tuple[Planned, ...]:
+    """The targets with the sandbox level of their runs.
+
+    A level that was named holds for every target that starts processes, and has to work: there is no silent fallback.
+    `auto` (the default) is for programs; adapters and runners then start unconfined.
+    """
+    asked = config.sandbox or "auto"
+    if asked not in ("auto", "none"):
+        probe = registry.get("sandboxes", asked)().probe(machine)
+        if not probe.ok:
+            raise UsageError(f"--sandbox {asked}: {probe.reason}")
+    return tuple(
+        Planned(planned.target.model_copy(update={"sandbox": _level(planned, asked)}), planned.backend) for planned in targets
+    )
+
+
+def _level(planned: Planned, asked: str) -> str:
+    able = planned.backend.capabilities
+    return asked if able.files and asked != "auto" else "none"
 
 
 def judge_for(config: Config, targets: Sequence[Planned], say: Callable[[str], None], *, asked: bool) -> Judge | None:

@@ -16,6 +16,7 @@ from skilltrial import plan as planning
 from skilltrial.errors import Interrupted
 from skilltrial.flows import cell as cells
 from skilltrial.flows.bench import Bench, opened
+from skilltrial.flows.drift import unmasked
 from skilltrial.flows.newsroom import Newsroom, now
 from skilltrial.flows.out import FolderOut
 from skilltrial.flows.prepare import Prepared
@@ -53,12 +54,14 @@ def carry_out(experiment: Experiment, machine: Machine, stopping: Stopping, list
         Interrupted: the user asked to stop; every finished step is on disk.
     """
     needs = experiment.needs()
-    newsroom = Newsroom(experiment.plan.experiment, len(needs), needs.count(0), listeners)
+    left = len(needs) - needs.count(0)
+    newsroom = Newsroom(experiment.plan.experiment, experiment.planned, experiment.planned - left, listeners)
     targets = {todo.cell.target for todo in experiment.remaining()}
+    cases = unmasked(experiment.plan, machine.redactor) if left else None
     newsroom.tell("experiment_started")
     stops: tuple[StopLine, ...] = ()
     try:
-        with opened(experiment, machine, newsroom, targets) as bench, interruptible(stopping, experiment):
+        with opened(experiment, machine, newsroom, targets, cases=cases) as bench, interruptible(stopping, experiment):
             stops = _drain(_queue_for(bench, needs), bench)
     finally:
         newsroom.tell("experiment_finished", reason="; ".join(stop.reason for stop in stops) or None)

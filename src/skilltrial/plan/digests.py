@@ -20,7 +20,7 @@ def of(value: Any) -> str:
 
 def target_part(target: Target) -> dict[str, Any]:
     """A target without its name, and without prices, which change no run."""
-    return target.model_dump(mode="json", exclude={"name", "pricing", "timeout_s"})
+    return target.model_dump(mode="json", exclude={"name", "pricing", "timeout_s", "delivery", "sandbox"})
 
 
 def inputs_part(case: Case, stage: Stage, target: Target, level: str, options: Options) -> dict[str, Any]:

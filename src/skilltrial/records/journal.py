@@ -29,6 +29,8 @@ class EvidenceLine(Record):
     activation: Activation = "unknown"
     clean: bool | None = None
     """Baseline: no sign of the skill; arm under test: the skill was there. None: this backend cannot tell."""
+    clean_reason: str | None = None
+    """Why it is not clean, or why that cannot be told."""
     tool_calls: int | None = None
     model: str | None = None
     redactions: int = 0

@@ -44,6 +44,10 @@ class Target(Record):
     """US dollars per token: prompt, completion, input_cache_read, input_cache_write."""
     timeout_s: float | None = None
     program_version: str | None = None
+    delivery: Literal["installed", "injected", "body_only"] | None = None
+    """How the skill reaches it."""
+    sandbox: str = "none"
+    """Level its runs are started at, decided when the plan was made."""
 
 
 class Judge(Record):
@@ -185,8 +189,6 @@ class Options(Record):
     retries: int = 1
     limits: Limits = Limits()
     sandbox: str = "auto"
-    sandbox_asked: bool = False
-    """The user named a level; then it holds for adapters and runners too."""
     env: tuple[str, ...] = ()
     keep_workspaces: Literal["never", "failed", "all"] = "never"
     workspaces_dir: str | None = None

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from skilltrial.system.files import safe_name
-
 from skilltrial.records.grades import Grade
 from skilltrial.records.journal import Result
 from skilltrial.records.plan import WITH_SKILL, Cell, Plan, SetAside, Target
 from skilltrial.records.suite import Case, Check, Skill
 from skilltrial.records.summary import CaseRow, Lift, Summary
 from skilltrial.seams import ExperimentView
+from skilltrial.system.files import safe_name
 from skilltrial.wording import words
 
 REQUESTS_ONLY = frozenset({"openai", "anthropic", "local"})
@@ -89,7 +88,7 @@ def ending(result: Result, letter: str) -> str:
 
 def why_not_measured(result: Result) -> str | None:
     """The reason stored with a cell that is no measurement."""
-    return result.evidence.reason if result.evidence else None
+    return (result.evidence.reason or result.evidence.clean_reason) if result.evidence else None
 
 
 class Score(NamedTuple):

@@ -46,6 +46,7 @@ class Experiment(Reading):
         *,
         counted: bool = True,
         clean: bool | None = None,
+        clean_reason: str | None = None,
         tool_calls: int | None = None,
         durable: bool = False,
     ) -> EvidenceLine:
@@ -64,7 +65,7 @@ class Experiment(Reading):
                 self.blobs.sync(files_of(evidence))
         with writer.lock:
             packed = writer.put(body)
-            line = _evidence_line(evidence, counted, clean, tool_calls, packed, digest)
+            line = _evidence_line(evidence, counted, (clean, clean_reason), tool_calls, packed, digest)
             spot = writer.step(line.to_json(), durable)
             self._index.took(line.usage.cost_usd, 1)
             self._index.saw_evidence(number, spot, line.outcome, digest, line.attempt, counted)
@@ -189,7 +190,7 @@ class _told:  # noqa: N801
 
 
 def _evidence_line(
-    evidence: Evidence, counted: bool, clean: bool | None, tool_calls: int | None, packed: Packed, digest: str
+    evidence: Evidence, counted: bool, clean: tuple[bool | None, str | None], tool_calls: int | None, packed: Packed, digest: str
 ) -> EvidenceLine:
     return EvidenceLine(
         cell=evidence.cell,
@@ -202,7 +203,8 @@ def _evidence_line(
         duration_s=evidence.timing.duration_s,
         started_at=evidence.timing.started_at,
         activation=evidence.activation,
-        clean=clean,
+        clean=clean[0],
+        clean_reason=clean[1],
         tool_calls=tool_calls,
         model=evidence.model,
         redactions=evidence.redactions,
