@@ -105,6 +105,8 @@ class ModelServer:
     requests: list[dict[str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
+    open: set[Any] = field(default_factory=set)
+    """Transports of the connections that are open."""
     arrived: threading.Event = field(default_factory=threading.Event)
     """Set when the first call has come."""
 
@@ -214,9 +216,11 @@ class _Connection(asyncio.Protocol):
 
     def connection_made(self, transport: Any) -> None:
         self.transport = transport
+        self.server.open.add(transport)
         self.server.stats.connections += 1
 
     def connection_lost(self, error: Exception | None) -> None:
+        self.server.open.discard(self.transport)
         if self.task is not None:
             self.task.cancel()
 
@@ -314,6 +318,17 @@ async def _serve(server: ModelServer, ready: Callable[[], None], until: asyncio.
         listener.close()
 
 
+async def _end(server: ModelServer) -> None:
+    """Closes every connection and lets the loop come to rest."""
+    for _ in range(5):  # a connection that is just being accepted becomes open in the next turns
+        for transport in tuple(server.open):
+            transport.abort()
+        await asyncio.sleep(0)
+    for task in asyncio.all_tasks() - {asyncio.current_task()}:
+        task.cancel()
+    await asyncio.sleep(0)
+
+
 @contextmanager
 def serving(reply: Reply = echo, **settings: Any) -> Iterator[ModelServer]:
     """The server on a thread of this process, for tests."""
@@ -324,10 +339,7 @@ def serving(reply: Reply = echo, **settings: Any) -> Iterator[ModelServer]:
 
     def work() -> None:
         loop.run_until_complete(_serve(server, ready.set, until))
-        for task in asyncio.all_tasks(loop):
-            task.cancel()
-        loop.run_until_complete(asyncio.sleep(0))
-        loop.run_until_complete(asyncio.sleep(0))
+        loop.run_until_complete(_end(server))
         loop.close()
 
     thread = threading.Thread(target=work, daemon=True)
