@@ -15,7 +15,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 .PHONY: demo test lint bench docs clean
 
 demo: $(VENV)/.local-model
-	$(BIN)/skilltrial run examples/short-answers --target local --repetitions 3 --metric cases --gate none --no-config
+	$(BIN)/skilltrial run examples/short-answers --target local --repetitions 3 --metric cases --gate none --timeout 300 --no-config
 
 test: $(VENV)/.development
 	$(BIN)/python -m pytest -n auto -m "$(MARK)" $(PYTEST_ARGS)

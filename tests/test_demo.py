@@ -34,7 +34,7 @@ def test_the_demo_measures_a_lift_on_a_real_model(tmp_path: Path) -> None:
     ]
     done = subprocess.run(
         [sys.executable, "-m", "skilltrial", "run", str(ROOT / "examples" / "short-answers"), *options],
-        cwd=tmp_path, capture_output=True, text=True, timeout=300,
+        cwd=tmp_path, capture_output=True, text=True, timeout=900,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
