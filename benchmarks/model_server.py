@@ -320,13 +320,12 @@ async def _serve(server: ModelServer, ready: Callable[[], None], until: asyncio.
 
 async def _end(server: ModelServer) -> None:
     """Closes every connection and lets the loop come to rest."""
-    for _ in range(5):  # a connection that is just being accepted becomes open in the next turns
+    for _ in range(10):  # what is just being accepted becomes a task, then a connection, in the next turns
         for transport in tuple(server.open):
             transport.abort()
+        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+            task.cancel()
         await asyncio.sleep(0)
-    for task in asyncio.all_tasks() - {asyncio.current_task()}:
-        task.cancel()
-    await asyncio.sleep(0)
 
 
 @contextmanager
