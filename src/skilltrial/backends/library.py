@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -31,7 +32,8 @@ def offer(item: Any) -> str:
         raise UsageError(
             f"a target or judge must be a name, a function prompt -> str, or an object with complete(prompt); got {type(item).__name__}"
         )
-    base = str(getattr(item, "name", None) or getattr(item, "__name__", None) or type(item).__name__)
+    given = str(getattr(item, "name", None) or getattr(item, "__name__", None) or type(item).__name__)
+    base = re.sub(r"[^A-Za-z0-9._-]+", "-", given).strip("-.")[:90] or "python"  # names folders: `<lambda>` would not do
     with _lock:
         name = base
         number = 2
