@@ -31,7 +31,11 @@ def test_the_next_experiment_gets_the_next_number(skilltrial: Any, new_skill: An
     skill = new_skill(colours)
     for _ in range(2):
         skilltrial("run", skill, "--target", "fake")
-    assert sorted(path.name for path in (tmp_path / "skilltrial-workspace").iterdir()) == [".gitignore", "iteration-1", "iteration-2"]
+    assert sorted(path.name for path in (tmp_path / "skilltrial-workspace").iterdir()) == [
+        ".gitignore",
+        "iteration-1",
+        "iteration-2",
+    ]
 
 
 def test_a_skill_that_fails_its_cases_exits_1(skilltrial: Any, new_skill: Any, colours: Any) -> None:
@@ -41,9 +45,7 @@ def test_a_skill_that_fails_its_cases_exits_1(skilltrial: Any, new_skill: Any, c
     assert "colours" in said.err or said.summary["gate"]["reasons"]
 
 
-def test_a_dead_run_is_not_measured_and_its_must_not_checks_do_not_pass(
-    skilltrial: Any, new_skill: Any, tmp_path: Path
-) -> None:
+def test_a_dead_run_is_not_measured_and_its_must_not_checks_do_not_pass(skilltrial: Any, new_skill: Any, tmp_path: Path) -> None:
     """FC-16."""
     evals = [
         {
@@ -90,7 +92,9 @@ def test_case_without_anything_to_grade_it_is_refused_before_the_first_call(
 def test_wrong_input_is_one_clear_message_and_exit_2(
     skilltrial: Any, new_skill: Any, colours: Any, tmp_path: Path, wrong: list[str], words: str
 ) -> None:
-    arguments = ["run", new_skill(colours), *wrong] if "--target" in wrong else ["run", new_skill(colours), "--target", "fake", *wrong]
+    arguments = (
+        ["run", new_skill(colours), *wrong] if "--target" in wrong else ["run", new_skill(colours), "--target", "fake", *wrong]
+    )
     said = skilltrial(*arguments)
     assert said.code == 2
     assert words in said.err
@@ -112,5 +116,66 @@ def test_only_the_baseline_differs_in_what_the_model_receives(
     assert len(with_skill) == len(without) == 1
     assert "single word BLUE" in with_skill[0][0]["content"]
     assert with_skill[0][1:] == without[0]
-    stored = "".join(path.read_text(errors="replace") for path in (tmp_path / "skilltrial-workspace").rglob("*") if path.is_file())
+    stored = "".join(
+        path.read_text(errors="replace") for path in (tmp_path / "skilltrial-workspace").rglob("*") if path.is_file()
+    )
     assert "sk-test-0123456789abcdef0123" not in stored
+
+
+def test_reused_baselines_are_said_marked_and_not_run_again(
+    skilltrial: Any, new_skill: Any, colours: Any, serve: Callable[..., Any]
+) -> None:
+    server = serve("BLUE")
+    arguments = ("run", new_skill(colours), "--target", "openai:m", "--base-url", server.url, "--format", "json", "--no-tree")
+    first = skilltrial(*arguments)
+    calls = server.stats.calls
+    second = skilltrial(*arguments, "--reuse")
+    assert server.stats.calls == calls + 4  # the arm with the skill alone
+    assert "4 baseline run(s) are reused from iteration-1" in second.err
+    assert second.summary["reused"] == 4
+    assert second.summary["lifts"][0]["lift"] == first.summary["lifts"][0]["lift"] == 0
+
+
+def test_shards_put_together_give_the_same_numbers_as_one_run(
+    skilltrial: Any, new_skill: Any, colours: Any, tmp_path: Path
+) -> None:
+    skill, rules = new_skill(colours), script(tmp_path / "s.json", *HELPFUL)
+    arguments = ("run", skill, "--target", f"fake:{rules}", "-n", 3, "--format", "json", "--seed", 1)
+    whole = skilltrial(*arguments, "-w", "whole").summary
+    for part in ("1/2", "2/2"):
+        skilltrial(*arguments, "-w", "parts", "--shard", part)
+    merged = skilltrial("merge", "parts/iteration-1", "parts/iteration-2", "-w", "merged", "--format", "json")
+    assert merged.code == 0, merged.err
+    for key in ("coverage", "rates", "lifts", "cases", "gate"):
+        for row, other in zip(_rows(merged.summary[key]), _rows(whole[key]), strict=True):
+            timed = {"time_seconds", "time_delta", "time_ratio"}
+            assert {k: v for k, v in row.items() if k not in timed} == {k: v for k, v in other.items() if k not in timed}
+
+
+def _rows(value: Any) -> list[dict[str, Any]]:
+    return value if isinstance(value, list) else [value]
+
+
+def test_a_task_typed_by_hand_gives_a_lift_on_this_case(skilltrial: Any, new_skill: Any, colours: Any, tmp_path: Path) -> None:
+    judge = {"when": {"judge": True}, "passed": True}
+    with_skill = {"when": {"arm": "with_skill"}, "text": "BLUE"}
+    rules = script(tmp_path / "s.json", judge, with_skill)
+    skill = new_skill(colours)
+    said = skilltrial(
+        "task", "Which colour?", "--skill", skill, "--assert", "It names a colour.",
+        "--target", f"fake:{rules}", "--judge", f"fake:{rules}", "--format", "json",
+    )  # fmt: skip
+    assert said.code in (0, 3), said.err
+    assert said.summary["coverage"]["graded"] == 6
+    assert said.summary["lifts"][0]["like_these"]["reason"].startswith("one_case")
+
+
+def test_a_task_without_skill_and_assertion_compares_targets_by_quality(skilltrial: Any, tmp_path: Path) -> None:
+    rules = script(tmp_path / "s.json", {"when": {"judge": True}, "score": 7}, {"text": "An answer"})
+    said = skilltrial(
+        "task", "Explain async and await", "--target", f"fake:{rules}", "--target", "fake", "--judge", f"fake:{rules}",
+        "--format", "json", "-n", 1,
+    )  # fmt: skip
+    assert said.code == 0, said.err
+    assert [row["mean_score"] for row in said.summary["rates"]] == [0.7, 0.7]
+    assert said.summary["lifts"] == []

@@ -69,9 +69,10 @@ def decide(
 
 
 def arms_under_test(plan: Plan) -> frozenset[str]:
-    """`with_skill`, or what the plan's main contrasts put in its place."""
+    """`with_skill`, or what the plan's main contrasts put in its place; where only a baseline is run, that one."""
     main = frozenset(contrast.arm for contrast in plan.contrasts if contrast.primary)
-    return main or frozenset({WITH_SKILL})
+    arms = frozenset(arm.name for arm in plan.arms)
+    return main or (arms if arms and WITH_SKILL not in arms else frozenset({WITH_SKILL}))
 
 
 def unexpected_passes(plan: Plan, tallies: Mapping[Key, Tally], tested: frozenset[str]) -> list[str]:

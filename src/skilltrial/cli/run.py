@@ -8,6 +8,7 @@ import click
 
 from skilltrial.cli import options
 from skilltrial.cli.faces import Session, confirm_paid, listeners_for, print_summary, say
+from skilltrial.errors import UsageError
 
 if TYPE_CHECKING:
     from skilltrial.flows.prepare import Prepared
@@ -52,7 +53,7 @@ def run(session: Session, config: Config, values: dict[str, Any], prepared: Prep
     workspace = session.workspace(config)
     prepared = prepared or prepare(config, session.cwd, workspace, session.machine, say)
     confirm_paid(prepared.paid_runs, config)
-    experiment = trial.begin(prepared, workspace, session.machine)
+    experiment = trial.begin(prepared, workspace, session.machine, say)
     with experiment:
         return finish(session, config, values, experiment)
 
@@ -62,12 +63,15 @@ def finish(session: Session, config: Config, values: dict[str, Any], experiment:
     from skilltrial.flows import trial
 
     listeners = listeners_for(config, experiment.folder, session.redactor)
-    stopped = trial.carry_out(experiment, session.machine, session.stopping, listeners)
+    stops = trial.carry_out(experiment, session.machine, session.stopping, listeners)
     summary = trial.conclude(experiment, session.machine)
     trial.write_outputs(config.report.output, summary, experiment, session.redactor)
+    reasons = [stop.reason for stop in stops]
+    if not summary.coverage.graded and any(stop.rule == "setup" for stop in stops) and values.get("format_", "text") == "text":
+        raise UsageError("\n".join(reasons), f"nothing was measured; mend this, then: skilltrial resume {experiment.folder}")
     color = session.color(config)
     print_summary(summary, experiment, values.get("format_", "text"), session, color=color, verbose=bool(config.logging.verbose))
-    for reason in stopped:
+    for reason in reasons:
         say(f"ended early: {reason}")
     if values.get("format_", "text") == "text" or config.logging.format == "pretty":
         say(f"report: {experiment.folder / 'report' / 'index.html'}")

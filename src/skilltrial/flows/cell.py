@@ -48,15 +48,28 @@ def _run_cell(cell: Cell, bench: Bench, place: ExitStack) -> Done:
     if measured.interrupted:
         return Done(cell, "harness_error", "interrupted", Usage(), None, 0, resting=True)
     evidence = measured.evidence
-    graded = grade_cell(cell, bench, measured) if evidence.outcome == "ok" else None
+    kept = decided(cell, bench) if before else ()
+    graded = grade_cell(cell, bench, measured, kept=kept) if evidence.outcome == "ok" else None
     if graded is not None and not graded.stored:
         return Done(cell, evidence.outcome, "interrupted", evidence.usage, graded.usage, graded.calls, resting=True)
     _announce(cell, bench, evidence, graded)
-    calls = (graded.calls if graded else 0) + (before is None)
-    usage = evidence.usage if before is None else Usage()
+    unable = graded.unable if graded else None
     return Done(
-        cell, evidence.outcome, evidence.reason, usage, graded.usage if graded else None, calls, measured.setup, bool(graded)
+        cell,
+        evidence.outcome,
+        evidence.reason or unable,
+        evidence.usage if before is None else Usage(),
+        graded.usage if graded else None,
+        (graded.calls if graded else 0) + (before is None),
+        measured.setup or unable is not None,
+        bool(graded),
     )
+
+
+def decided(cell: Cell, bench: Bench) -> tuple[Grade, ...]:
+    """The verdicts that an unfinished grading did reach: they stand, some were given on text that is masked by now."""
+    grading = bench.experiment.result_of(cell).grading
+    return tuple(grade for grade in grading.grades if grade.state != "ungraded") if grading else ()
 
 
 def _announce(cell: Cell, bench: Bench, evidence: Evidence, graded: Graded | None) -> None:
@@ -209,7 +222,9 @@ def _record(cell: Cell, bench: Bench, workspace: Workspace | None, run: AgentRun
     able = _able(cell, bench)
     clean = cleanliness.verdict(run, arm, subject, case, able, bench.experiment.blobs)
     calls = sum(event.kind == "tool_call" for event in run.events) if run.events is not None else None
-    line = bench.experiment.append_evidence(evidence, counted=counted, clean=clean.clean, clean_reason=clean.reason, tool_calls=calls, durable=able.program)
+    line = bench.experiment.append_evidence(
+        evidence, counted=counted, clean=clean.clean, clean_reason=clean.reason, tool_calls=calls, durable=able.program
+    )
     bench.newsroom.tell("agent_finished", cell=cell.id, outcome=run.outcome, reason=evidence.reason)
     if workspace and _keep(bench, evidence):
         workspace.keep()
@@ -241,6 +256,8 @@ class Graded(NamedTuple):
     calls: int
     stored: bool
     """False: the user stopped while the judge was asked; the cell will be graded by `resume`."""
+    unable: str | None = None
+    """Why the judge cannot work at all: wrong key, unknown model, nobody there."""
 
 
 def stored(cell: Cell, bench: Bench) -> Measured | None:
@@ -284,4 +301,4 @@ def grade_cell(cell: Cell, bench: Bench, measured: Measured, number: int = 1, ke
         judge_usage=usage,
     )
     bench.newsroom.tell("cell_graded", cell=cell.id)
-    return Graded(grades, usage, calls, True)
+    return Graded(grades, usage, calls, True, desk.unable)

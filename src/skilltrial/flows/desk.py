@@ -27,6 +27,8 @@ class CellDesk:
         self.bench = bench
         self.cell = cell
         self.calls: list[JudgeCall] = []
+        self.unable: str | None = None
+        """Why the judge could not be asked, where that will be the same for every cell."""
         judge = bench.plan.judge
         self.judge = judge.target.name if judge and bench.judge else None
 
@@ -48,6 +50,8 @@ class CellDesk:
         run = self.bench.judge.run(job, CellWatch(limits, self.bench.machine.stopping))
         assert not isinstance(run, Awaiting), "a deferred backend cannot be the judge"
         self.calls.append(self._kept(question, run))
+        if run.setup and self.unable is None:
+            self.unable = f"the judge: {self.calls[-1].reason}"
         return Reply(run.text, run.outcome, run.reason, run.usage, run.model, run.timing.duration_s)
 
     def _kept(self, question: Question, run: AgentRun) -> JudgeCall:

@@ -118,9 +118,7 @@ def _target(item: TargetConfig, name: str, config: Config) -> Target:
     )
 
 
-def levelled(
-    targets: Sequence[Planned], config: Config, machine: Machine, say: Callable[[str], None]
-) -> tuple[Planned, ...]:
+def levelled(targets: Sequence[Planned], config: Config, machine: Machine, say: Callable[[str], None]) -> tuple[Planned, ...]:
     """The targets with the sandbox level of their runs.
 
     A level that was named holds for every target that starts processes, and has to work: there is no silent fallback.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from skilltrial.flows.drift import unmasked
 from skilltrial.flows.newsroom import Newsroom, now
 from skilltrial.flows.out import FolderOut
 from skilltrial.flows.prepare import Prepared
+from skilltrial.flows.reuse import reuse_baselines
 from skilltrial.formats import native
 from skilltrial.records.journal import StopLine
 from skilltrial.records.plan import Cell
@@ -42,13 +43,19 @@ class Stopping:
         self._event.set()
 
 
-def begin(prepared: Prepared, workspace: Path, machine: Machine) -> Experiment:
-    """Allocates the experiment's folder and writes the plan and copies of all inputs."""
-    return store.create(workspace, prepared.named, prepared.sources, machine.redactor, run_id=prepared.config.run_id)
+def begin(prepared: Prepared, workspace: Path, machine: Machine, say: Callable[[str], None]) -> Experiment:
+    """Allocates the experiment's folder, writes the plan and copies of all inputs, and takes what may be reused."""
+    run_id = prepared.config.run_id
+    experiment = store.create(workspace, prepared.named, prepared.sources, machine.redactor, run_id=run_id)
+    if prepared.plan.options.reuse:
+        reuse_baselines(experiment, workspace, say)
+    return experiment
 
 
-def carry_out(experiment: Experiment, machine: Machine, stopping: Stopping, listeners: Sequence[Listener]) -> tuple[str, ...]:
-    """Runs and grades what is missing. Returns why parts of it were left, in words; () when nothing was.
+def carry_out(
+    experiment: Experiment, machine: Machine, stopping: Stopping, listeners: Sequence[Listener]
+) -> tuple[StopLine, ...]:
+    """Runs and grades what is missing. Returns what ended it early; () when nothing did.
 
     Raises:
         Interrupted: the user asked to stop; every finished step is on disk.
@@ -66,7 +73,7 @@ def carry_out(experiment: Experiment, machine: Machine, stopping: Stopping, list
     finally:
         newsroom.tell("experiment_finished", reason="; ".join(stop.reason for stop in stops) or None)
         newsroom.close()
-    return tuple(stop.reason for stop in stops)
+    return stops
 
 
 def _queue_for(bench: Bench, needs: bytes) -> planning.CellQueue:
@@ -92,10 +99,21 @@ def _drain(queue: planning.CellQueue, bench: Bench) -> tuple[StopLine, ...]:
     for done in registry.get("executors", "threads")().run(queue, work):
         if done.traceback:
             bench.faults.append(done.traceback)
-    stops = queue.stops(now())
+    stops = (*queue.stops(now()), *_unable(queue))
     for stop in stops:
         bench.experiment.append_stop(stop)
     return stops
+
+
+def _unable(queue: planning.CellQueue) -> tuple[StopLine, ...]:
+    """Targets that could not work at all and had so few cells that none is left to be stopped."""
+    told = {stop.reason for stop in queue.stops(now())}
+    lines = [
+        StopLine(rule=why.rule, after_blocks=0, reason=f"{name}: {why.reason}", at=now())
+        for name, why in queue.stopped.items()
+        if why.rule == "setup"
+    ]
+    return tuple(line for line in lines if line.reason not in told)
 
 
 class _TreeWriter:
