@@ -320,7 +320,7 @@ class Reply(NamedTuple):
     reason: str | None
     usage: Usage
     model: str | None
-    duration_s: float
+    duration_s: float | None
 
 
 class Desk(Protocol):

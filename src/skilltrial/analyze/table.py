@@ -102,7 +102,7 @@ class Spent:
     total: Sum = field(default_factory=Sum)
 
     def add(self, line: EvidenceLine, usage: Usage, tokens: int | None) -> None:
-        if line.outcome == "ok":
+        if line.outcome == "ok" and line.duration_s is not None:
             self.seconds.append(line.duration_s)
         if usage.cost_usd is not None:
             self.cost.append(usage.cost_usd)
@@ -158,9 +158,9 @@ class Table:
 
 
 def total_tokens(usage: Usage) -> int | None:
-    """Input and output; None unless both are known."""
+    """Input and output, or the sum where only that was reported; None unless known."""
     if usage.input_tokens is None or usage.output_tokens is None:
-        return None
+        return usage.total_tokens
     return usage.input_tokens + usage.output_tokens
 
 
@@ -230,6 +230,8 @@ class _Gathering:
             return
         table.all_runs.add(line, line.usage, total_tokens(line.usage))
         table.duration.add(line.duration_s)
+        if line.duration_s is None:
+            return
         try:
             start = datetime.fromisoformat(line.started_at).timestamp()
         except ValueError:

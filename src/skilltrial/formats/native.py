@@ -72,12 +72,12 @@ def _write_outputs(folder: str, evidence: Evidence, experiment: ExperimentView, 
 
 
 def _timing(evidence: Evidence) -> dict[str, Any]:
-    usage = evidence.usage
+    usage, seconds = evidence.usage, evidence.timing.duration_s
     known = usage.input_tokens is not None and usage.output_tokens is not None
     return {
-        "duration_ms": round(evidence.timing.duration_s * 1000),
-        "total_duration_seconds": evidence.timing.duration_s,
-        "total_tokens": (usage.input_tokens or 0) + (usage.output_tokens or 0) if known else None,
+        "duration_ms": None if seconds is None else round(seconds * 1000),
+        "total_duration_seconds": seconds,
+        "total_tokens": (usage.input_tokens or 0) + (usage.output_tokens or 0) if known else usage.total_tokens,
         "input_tokens": usage.input_tokens,
         "cached_tokens": usage.cached_tokens,
         "output_tokens": usage.output_tokens,

@@ -25,6 +25,8 @@ class Usage(Record):
     output_tokens: int | None = None
     """Reasoning included where the provider counts it so."""
     reasoning_tokens: int | None = None
+    total_tokens: int | None = None
+    """Only where a record holds the sum and not its parts."""
     cost_usd: float | None = None
     """US dollars; `cost_source` says who computed it."""
     cost_source: str | None = None
@@ -36,8 +38,8 @@ class Timing(Record):
 
     started_at: str
     """UTC, ISO 8601."""
-    duration_s: float
-    """From start to end of the run itself, waiting for a slot left out."""
+    duration_s: float | None = None
+    """From start to end of the run itself, waiting for a slot left out. None: an imported run whose record does not say."""
     queued_s: float = 0.0
     turns: int | None = None
     model_requests: int | None = None

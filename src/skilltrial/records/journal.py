@@ -24,7 +24,7 @@ class EvidenceLine(Record):
     outcome: Outcome
     reason: str | None = None
     usage: Usage = Usage()
-    duration_s: float
+    duration_s: float | None = None
     started_at: str
     activation: Activation = "unknown"
     clean: bool | None = None

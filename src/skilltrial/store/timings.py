@@ -23,7 +23,7 @@ def timings(workspace: Path, newest: int = 3) -> dict[str, tuple[float, float | 
         sums: dict[str, list[tuple[float, float | None]]] = {}
         for result in experiment.results():
             line = result.evidence
-            if line is not None and line.outcome == "ok":
+            if line is not None and line.outcome == "ok" and line.duration_s is not None:
                 took = (line.duration_s, line.usage.cost_usd)
                 for key in (line.inputs, result.cell.id.rpartition("/")[0]):
                     sums.setdefault(key, []).append(took)
