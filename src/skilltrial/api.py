@@ -66,7 +66,7 @@ def evaluate(
     folder = Path(cwd, workspace or settings.workspace or "skilltrial-workspace")
     prepared = prepare(settings, cwd, folder, machine, say)
     with trial.begin(prepared, folder, machine, say) as experiment:
-        trial.carry_out(experiment, machine, stopping, _listeners(on_event))
+        trial.carry_out(experiment, machine, stopping, _listeners(on_event), say)
         summary = trial.conclude(experiment, machine)
         trial.write_outputs(settings.report.output, summary, experiment, machine.redactor)
     return summary

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal
 
 from skilltrial.analyze.analysis import Analysis, analysed
 from skilltrial.analyze.cases import case_rows, stability_rows
@@ -37,7 +37,7 @@ def summary(
     found = analysed(view, metric, scope, gate)
     table, tallies, plan = found.table, found.tallies, found.table.plan
     lifts = lift_rows(found.contests)
-    isolation = tuple(isolation_rows(table))
+    isolation = tuple(isolation_rows(table, _optional(view, "certificates")))
     covered = coverage(plan, tallies.values())
     return Summary(
         experiment=plan.experiment,
@@ -87,6 +87,11 @@ def _set_aside(plan: Plan) -> Iterator[FailureRow]:
 
 def _stopped(view: ExperimentView, unfinished: bool) -> str | None:
     """Why cells are left that never ran; None when none are."""
-    stops = getattr(view, "stops", None)
-    lines = stops() if stops and unfinished else ()
+    lines = _optional(view, "stops") if unfinished else ()
     return lines[-1].reason if lines else None
+
+
+def _optional(view: ExperimentView, name: str) -> tuple[Any, ...]:
+    """What only some views have: `stops`, `certificates`."""
+    ask = getattr(view, name, None)
+    return tuple(ask()) if ask else ()

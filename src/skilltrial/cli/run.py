@@ -63,7 +63,7 @@ def finish(session: Session, config: Config, values: dict[str, Any], experiment:
     from skilltrial.flows import trial
 
     listeners = listeners_for(config, experiment.folder, session.redactor)
-    stops = trial.carry_out(experiment, session.machine, session.stopping, listeners)
+    stops = trial.carry_out(experiment, session.machine, session.stopping, listeners, say)
     summary = trial.conclude(experiment, session.machine)
     trial.write_outputs(config.report.output, summary, experiment, session.redactor)
     reasons = [stop.reason for stop in stops]

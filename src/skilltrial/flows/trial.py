@@ -16,6 +16,7 @@ from skilltrial import plan as planning
 from skilltrial.errors import Interrupted
 from skilltrial.flows import cell as cells
 from skilltrial.flows.bench import Bench, opened
+from skilltrial.flows.certify import certify
 from skilltrial.flows.drift import unmasked
 from skilltrial.flows.newsroom import Newsroom, now
 from skilltrial.flows.out import FolderOut
@@ -53,7 +54,11 @@ def begin(prepared: Prepared, workspace: Path, machine: Machine, say: Callable[[
 
 
 def carry_out(
-    experiment: Experiment, machine: Machine, stopping: Stopping, listeners: Sequence[Listener]
+    experiment: Experiment,
+    machine: Machine,
+    stopping: Stopping,
+    listeners: Sequence[Listener],
+    say: Callable[[str], None],
 ) -> tuple[StopLine, ...]:
     """Runs and grades what is missing. Returns what ended it early; () when nothing did.
 
@@ -63,12 +68,14 @@ def carry_out(
     needs = experiment.needs()
     left = len(needs) - needs.count(0)
     newsroom = Newsroom(experiment.plan.experiment, experiment.planned, experiment.planned - left, listeners)
-    targets = {todo.cell.target for todo in experiment.remaining()}
+    targets = {todo.cell.target for todo in experiment.remaining() if todo.need == "run"}
     cases = unmasked(experiment.plan, machine.redactor) if left else None
     newsroom.tell("experiment_started")
     stops: tuple[StopLine, ...] = ()
     try:
         with opened(experiment, machine, newsroom, targets, cases=cases) as bench, interruptible(stopping, experiment):
+            if experiment.plan.options.certify and targets:
+                certify(bench, targets, say)
             stops = _drain(_queue_for(bench, needs), bench)
     finally:
         newsroom.tell("experiment_finished", reason="; ".join(stop.reason for stop in stops) or None)

@@ -30,6 +30,7 @@ def options_of(config: Config, xfail: Sequence[str], skipped_skills: Sequence[st
         "grade_later": config.grade_later,
         "tree": config.report.tree,
         "reuse": config.reuse,
+        "certify": config.certify,
         "max_output_bytes": config.max_output_bytes,
         "adapter_rules": config.adapter_rules,
     }

@@ -159,6 +159,8 @@ class Config(Record):
     library: bool | None = None
     grade_later: bool | None = None
     reuse: bool | None = None
+    certify: bool | None = None
+    """Prove on a canary that an agent program's baseline sees no skill, before its first cell (default true)."""
     replay: str | None = None
     seed: int | None = None
     shard: str | None = None

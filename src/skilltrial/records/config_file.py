@@ -142,6 +142,8 @@ class ConfigFile(Record):
     """Run cases that nothing can grade yet, to be graded by `grade`."""
     reuse: bool | None = None
     """Take finished baseline cells with equal inputs, up to 7 days old."""
+    certify: bool | None = None
+    """Prove on a canary that an agent program's baseline sees no skill, before its first cell. Default true."""
     replay: str | None = None
     """Folder of recorded answers to use in place of the targets."""
     seed: Annotated[int, Field(ge=0)] | None = None

@@ -196,6 +196,8 @@ class Options(Record):
     tree: bool | None = None
     """Write the per-cell folder view; None: on for programs, off for HTTP targets."""
     reuse: bool = False
+    certify: bool = True
+    """Prove on a canary that an agent program's baseline sees no skill, before its first cell."""
     max_output_bytes: int = 1_048_576
     """Of an adapter or runner, per stream."""
     adapter_rules: bool = False

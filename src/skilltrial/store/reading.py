@@ -9,8 +9,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeVar
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
+from skilltrial.records.certificate import Certificate
 from skilltrial.records.evidence import Evidence
 from skilltrial.records.grades import Comparison
 from skilltrial.records.journal import ComparisonLine, EvidenceLine, GradingLine, Result, StopLine
@@ -22,6 +23,7 @@ from skilltrial.store.scan import pack_path
 from skilltrial.system.files import digest as digest_of
 
 T = TypeVar("T", bound=Record)
+_CERTIFICATES = TypeAdapter(tuple[Certificate, ...])
 
 
 class Todo(NamedTuple):
@@ -161,6 +163,13 @@ class Reading:
             if line.counted:
                 newest[(told.block, told.arm, told.baseline, told.order)] = told
         yield from newest.values()
+
+    def certificates(self) -> tuple[Certificate, ...]:
+        """What the canaries came to; () when none was run."""
+        try:
+            return _CERTIFICATES.validate_json((self.folder / "certificates.json").read_bytes())
+        except (OSError, ValidationError):
+            return ()
 
     def stops(self) -> tuple[StopLine, ...]:
         """Why it was ended early, each time it was."""
