@@ -24,7 +24,7 @@ HEADERS = {"Content-Type": "application/json", "User-Agent": "floor", "Accept-En
 def run(url: str, cells: int, concurrency: int, out: Path) -> None:
     """Two calls in series per cell, `concurrency` cells at once."""
     address = urllib3.util.parse_url(url)
-    pool = urllib3.HTTPConnectionPool(address.host, address.port, maxsize=concurrency)
+    pool = urllib3.HTTPConnectionPool(address.host or "", address.port, maxsize=concurrency)
     numbers, lock = iter(range(cells)), threading.Lock()
 
     def ask(text: str) -> dict[str, Any]:

@@ -84,6 +84,7 @@ class Stats:
         span = (self.last or 0.0) - (self.first or 0.0)
         names = ("calls", "answered", "refused", "failed", "most_in_flight", "connections")
         return {name: getattr(self, name) for name in names} | {
+            "first": self.first,
             "span_s": span,
             "mean_in_flight": self.busy_s / span if span else 0.0,
         }

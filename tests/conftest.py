@@ -22,7 +22,7 @@ from skilltrial.system.redaction import Redactor
 
 
 def _benchmark(name: str) -> Any:
-    """A module of `benchmarks/`, which is no package."""
+    """A module of `benchmarks/`, which is not installed."""
     known = sys.modules.get(f"benchmarks_{name}")
     if known is not None:
         return known
