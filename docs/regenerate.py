@@ -1,4 +1,4 @@
-"""Writes what is made from the source: schemas/, and the tables of docs/reference/configuration.md and cli.md.
+"""Writes what is made from the source: schemas/, the tables of docs/reference/, and the settings that `init` writes.
 
 Run by `make docs`; the tests say when it has to be run.
 """
@@ -67,10 +67,7 @@ def command_pages() -> str:
     parts = []
     for name in [*FIRST, *MORE]:
         context = click.Context(skilltrial, info_name="skilltrial")
-        try:
-            command = skilltrial.get_command(context, name)
-        except ModuleNotFoundError:  # listed, not written yet
-            continue
+        command = skilltrial.get_command(context, name)
         assert command is not None, name
         inner = click.Context(command, info_name=name, parent=context)
         options = [
@@ -93,6 +90,8 @@ def pages() -> dict[Path, str]:
     made[settings] = with_made_part(settings.read_text(encoding="utf-8"), settings_tables())
     commands = ROOT / "docs" / "reference" / "cli.md"
     made[commands] = with_made_part(commands.read_text(encoding="utf-8"), command_pages())
+    template = ROOT / "src" / "skilltrial" / "cli" / "templates" / "skilltrial.yaml"
+    made[template] = (ROOT / "examples" / "skilltrial.yaml").read_text(encoding="utf-8")  # what `init --config` writes
     return made
 
 
