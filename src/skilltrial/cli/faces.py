@@ -27,7 +27,15 @@ def say(text: str) -> None:
     """One message for people, on stderr, without terminal controls from untrusted text."""
     from skilltrial.wording.untrusted import plain
 
-    click.echo(plain(text), err=True)
+    put(plain(text), err=True)
+
+
+def put(text: str, *, err: bool = False, color: bool | None = None) -> None:
+    """Prints; when the reader has gone away (`| head`), the rest is dropped and the work goes on."""
+    try:
+        click.echo(text, err=err, color=color)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2 if err else 1)
 
 
 @dataclass
@@ -102,12 +110,12 @@ def print_summary(
 ) -> None:
     """The Summary on stdout: text for people, or JSON, or Markdown."""
     if format_ == "json":
-        click.echo(session.redactor.text(summary.model_dump_json(indent=2))[0])
+        put(session.redactor.text(summary.model_dump_json(indent=2))[0])
     elif format_ == "markdown":
-        click.echo(session.redactor.text(_module("markdown").render(summary, view))[0])
+        put(session.redactor.text(_module("markdown").render(summary, view))[0])
     else:
         text = _module("terminal").render(summary, view, width=width(), color=color, **how)
-        click.echo(session.redactor.text(text)[0], color=color)
+        put(session.redactor.text(text)[0], color=color)
 
 
 def _module(name: str) -> Any:

@@ -8,7 +8,7 @@ import click
 
 from skilltrial.cli import options
 from skilltrial.cli.faces import Session, confirm_paid, listeners_for, print_summary, say
-from skilltrial.errors import UsageError
+from skilltrial.errors import Interrupted, UsageError
 
 if TYPE_CHECKING:
     from skilltrial.flows.prepare import Prepared
@@ -63,7 +63,11 @@ def finish(session: Session, config: Config, values: dict[str, Any], experiment:
     from skilltrial.flows import trial
 
     listeners = listeners_for(config, experiment.folder, session.redactor)
-    stops = trial.carry_out(experiment, session.machine, session.stopping, listeners, say)
+    try:
+        stops = trial.carry_out(experiment, session.machine, session.stopping, listeners, say)
+    except Interrupted:
+        _end_in_peace()
+        raise
     summary = trial.conclude(experiment, session.machine)
     trial.write_outputs(config.report.output, summary, experiment, session.redactor)
     reasons = [stop.reason for stop in stops]
@@ -76,3 +80,13 @@ def finish(session: Session, config: Config, values: dict[str, Any], experiment:
     if values.get("format_", "text") == "text" or config.logging.format == "pretty":
         say(f"report: {experiment.folder / 'report' / 'index.html'}")
     return summary.gate.exit_code
+
+
+def _end_in_peace() -> None:
+    """Further signals are ignored: the process is about to end, and has a line to print."""
+    import signal
+    import threading
+
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)

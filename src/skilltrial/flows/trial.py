@@ -14,10 +14,12 @@ from pathlib import Path
 from skilltrial import analyze, registry, store
 from skilltrial import plan as planning
 from skilltrial.errors import Interrupted
+from skilltrial.flows import budgets
 from skilltrial.flows import cell as cells
 from skilltrial.flows.bench import Bench, opened
 from skilltrial.flows.certify import certify
 from skilltrial.flows.drift import unmasked
+from skilltrial.flows.hooks import Hooks
 from skilltrial.flows.newsroom import Newsroom, now
 from skilltrial.flows.out import FolderOut
 from skilltrial.flows.prepare import Prepared
@@ -70,16 +72,18 @@ def carry_out(
     newsroom = Newsroom(experiment.plan.experiment, experiment.planned, experiment.planned - left, listeners)
     targets = {todo.cell.target for todo in experiment.remaining() if todo.need == "run"}
     cases = unmasked(experiment.plan, machine.redactor) if left else None
-    newsroom.tell("experiment_started")
     stops: tuple[StopLine, ...] = ()
-    try:
-        with opened(experiment, machine, newsroom, targets, cases=cases) as bench, interruptible(stopping, experiment):
-            if experiment.plan.options.certify and targets:
-                certify(bench, targets, say)
-            stops = _drain(_queue_for(bench, needs), bench)
-    finally:
-        newsroom.tell("experiment_finished", reason="; ".join(stop.reason for stop in stops) or None)
-        newsroom.close()
+    with interruptible(stopping, experiment):
+        newsroom.tell("experiment_started")
+        try:
+            with opened(experiment, machine, newsroom, targets, cases=cases) as bench:
+                if experiment.plan.options.certify and targets:
+                    certify(bench, targets, say)
+                Hooks(experiment, machine, newsroom).before()
+                stops = _drain(_queue_for(bench, needs), bench)
+        finally:
+            newsroom.tell("experiment_finished", reason="; ".join(stop.reason for stop in stops) or None)
+            newsroom.close()
     return stops
 
 
@@ -95,18 +99,21 @@ def _queue_for(bench: Bench, needs: bytes) -> planning.CellQueue:
 
 
 def _drain(queue: planning.CellQueue, bench: Bench) -> tuple[StopLine, ...]:
-    tree = _TreeWriter(bench)
+    tree, suites = _TreeWriter(bench), budgets.Suites(bench)
 
     def work(cell: Cell) -> Done:
+        if reason := suites.rests(cell):
+            return Done(cell, "harness_error", reason, Usage(), None, 0, resting=True)
         done = cells.run_cell(cell, bench)
         if not done.resting:
+            suites.look(cell)
             tree.write(cell)
         return done
 
     for done in registry.get("executors", "threads")().run(queue, work):
         if done.traceback:
             bench.faults.append(done.traceback)
-    stops = (*queue.stops(now()), *_unable(queue))
+    stops = (*queue.stops(now()), *_unable(queue), *suites.stops())
     for stop in stops:
         bench.experiment.append_stop(stop)
     return stops
@@ -132,8 +139,8 @@ class _TreeWriter:
 
     def write(self, cell: Cell) -> None:
         wanted = self.bench.plan.options.tree
-        if wanted is None:
-            wanted = self.bench.backends[cell.target].capabilities.files
+        if wanted is None or self.bench.plan.hooks.post_grade:
+            wanted = bool(self.bench.plan.hooks.post_grade) or self.bench.backends[cell.target].capabilities.files
         if wanted and not self.bench.machine.stopping():
             native.write_cell(self.bench.experiment.result_of(cell), self.bench.experiment, self.out)
 
@@ -142,17 +149,21 @@ class _TreeWriter:
 def interruptible(stopping: Stopping, experiment: Experiment) -> Iterator[None]:
     """Ctrl-C and SIGTERM set `stopping` at once, so that everything that waits ends, and become Interrupted.
 
-    Only in the main thread, where signals arrive. Late threads can write nothing more.
+    Only in the main thread, where signals arrive. Further signals do not cut the cleaning up short, which is bounded. Late
+    threads can write nothing more.
     """
 
     def stop(_signal: int, _frame: object) -> None:
-        stopping.set()
-        raise KeyboardInterrupt
+        if not stopping():
+            stopping.set()
+            raise KeyboardInterrupt
 
     mine = threading.current_thread() is threading.main_thread()
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)} if mine else {}
     try:
         yield
+        if stopping():  # the exception was lost in a place where Python drops it, such as a callback
+            raise KeyboardInterrupt
     except KeyboardInterrupt:
         stopping.set()
         experiment.seal()
