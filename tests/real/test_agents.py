@@ -6,6 +6,7 @@ The whole run happens in a quarantine: an attempt to reach any name or address o
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections import Counter
 from pathlib import Path
@@ -22,6 +23,8 @@ MODELS = {"claude-code": "claude-sonnet-4-5", "codex": "gpt-5", "opencode": "scr
 READS = {"codex"}
 """They have no event for a skill; their model reads its file."""
 TELLS_INVENTORY = {"claude-code"}
+LEAVES = {"codex": [f"/tmp/codex-daemon-{os.geteuid()}"]}
+"""What a program puts outside of every temporary folder it is given: its own sandbox makes one empty folder per user."""
 FOREIGN = 77
 SKILL = """---
 name: {name}
@@ -109,7 +112,8 @@ def test_a_trial_of_two_cases_two_arms_two_repetitions(program: str, project: Pa
     assert offered["release-notes"] == 4 * 3, "the arm with the skill is offered it in each request, the baseline in none"
     assert len(told["requests"]) == 4 * 3 + 4 * 2, "no request but those of the runs"
     assert (told["look_ups"], told["packets"]) == ([], []), "it tried to reach the world"
-    assert (told["processes"], told["ports"], told["files"]) == ([], [], []), "it left something behind"
+    left = [path for path in told["files"] if path not in LEAVES.get(program, ())]
+    assert (told["processes"], told["ports"], left) == ([], [], []), "it left something behind"
     assert sorted(path.name for path in project.iterdir()) == ["release-notes", "skilltrial-workspace"]
     assert sorted(path.name for path in (tmp_path / "user").iterdir()) == sorted(
         {place.split("/")[0] for place in (".claude", ".agents", ".gemini", ".opencode", ".config", ".codex")}
