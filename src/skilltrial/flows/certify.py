@@ -8,17 +8,17 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from skilltrial import registry, workspaces
 from skilltrial.errors import CellError, UsageError
 from skilltrial.flows.bench import Bench
 from skilltrial.flows.newsroom import now
+from skilltrial.flows.places import workspace_for
 from skilltrial.flows.watch import CellWatch
 from skilltrial.records.certificate import Certificate
 from skilltrial.records.evidence import AgentRun
 from skilltrial.records.plan import Target
 from skilltrial.records.problems import Where
-from skilltrial.records.suite import EMPTY_TREE, FileRef, Limits, Skill, Tree
-from skilltrial.seams import Access, Awaiting, Job
+from skilltrial.records.suite import FileRef, Limits, Skill, Tree
+from skilltrial.seams import Awaiting, Job
 from skilltrial.system.files import digest, write_atomic
 
 NAME = "certificates.json"
@@ -100,20 +100,7 @@ def _canary(word: str, bench: Bench) -> Skill:
 def _run(target: Target, bench: Bench, skills: tuple[Skill, ...]) -> AgentRun:
     backend = bench.backends[target.name]
     limits = Limits(timeout_s=min(TIMEOUT_S, target.timeout_s or TIMEOUT_S))
-    environ = bench.machine.environ
-    passed = {*bench.plan.options.env, *target.env}
-    access = Access(env={name: environ[name] for name in passed if name in environ})
-    with workspaces.fresh(
-        sandbox=registry.get("sandboxes", target.sandbox)(),
-        base=bench.base,
-        fixtures=EMPTY_TREE,
-        stage="flat",
-        skills=skills,
-        skill_dir=getattr(backend, "skill_dir", None),
-        blobs=bench.experiment.blobs,
-        access=access,
-        git=True,
-    ) as workspace:
+    with workspace_for(bench, target, backend, skills=skills) as workspace:
         job = Job(
             cell=f"certify:{target.name}",
             prompt=PROMPT,
@@ -122,7 +109,7 @@ def _run(target: Target, bench: Bench, skills: tuple[Skill, ...]) -> AgentRun:
             limits=limits,
             skills=skills,
             params=target.params,
-            place=workspace.place,
+            place=workspace.place if workspace else None,
         )
         run = bench.runners[target.name].run(job, CellWatch(limits, bench.machine.stopping))
     if isinstance(run, Awaiting):

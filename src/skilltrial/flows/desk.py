@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from skilltrial import registry
-from skilltrial.flows.bench import Bench
+from skilltrial.flows.bench import Bench, backend_of
+from skilltrial.flows.places import workspace_for
 from skilltrial.flows.watch import CellWatch
 from skilltrial.records.evidence import AgentRun, Usage
 from skilltrial.records.grades import JudgeCall
@@ -37,17 +38,20 @@ class CellDesk:
         assert judge is not None and self.bench.judge is not None, "graders ask only when there is a judge"
         case = self.bench.lookup.case(self.cell)
         limits = Limits(timeout_s=judge.target.timeout_s or JUDGE_TIMEOUT_S)
-        job = Job(
-            cell=f"judge:{self.cell.id}",
-            prompt=question.user,
-            system=question.system,
-            blobs=self.bench.experiment.blobs,
-            seed=self.cell.seed,
-            limits=limits,
-            params={"temperature": 0, **judge.target.params, **case.judge_params, **(question.params or {})},
-            json_schema=question.json_schema,
-        )
-        run = self.bench.judge.run(job, CellWatch(limits, self.bench.machine.stopping))
+        with workspace_for(self.bench, judge.target, backend_of(judge.target)) as workspace:
+            job = Job(
+                cell=f"judge:{self.cell.id}",
+                prompt=question.user,
+                system=question.system,
+                blobs=self.bench.experiment.blobs,
+                seed=self.cell.seed,
+                limits=limits,
+                params={"temperature": 0, **judge.target.params, **case.judge_params, **(question.params or {})},
+                json_schema=question.json_schema,
+                place=workspace.place if workspace else None,
+                judging=True,
+            )
+            run = self.bench.judge.run(job, CellWatch(limits, self.bench.machine.stopping))
         assert not isinstance(run, Awaiting), "a deferred backend cannot be the judge"
         self.calls.append(self._kept(question, run))
         if run.setup and self.unable is None:

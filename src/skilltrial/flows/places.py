@@ -1,0 +1,53 @@
+"""A fresh workspace for whatever a target has to do: a cell, a canary, a question to a judge that is a program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from skilltrial import registry, workspaces
+from skilltrial.flows.bench import Bench
+from skilltrial.records.plan import Target
+from skilltrial.records.suite import EMPTY_TREE, Skill, Tree
+from skilltrial.seams import Access, Backend
+from skilltrial.workspaces import Workspace
+
+
+@contextmanager
+def workspace_for(
+    bench: Bench,
+    target: Target,
+    backend: Backend,
+    *,
+    fixtures: Tree = EMPTY_TREE,
+    stage: str = "flat",
+    skills: Sequence[Skill] = (),
+    stage_files: bool = False,
+) -> Iterator[Workspace | None]:
+    """Gone afterwards, unless kept; None for a target that touches no files."""
+    able = backend.capabilities
+    if not able.files:
+        yield None
+        return
+    with workspaces.fresh(
+        sandbox=registry.get("sandboxes", target.sandbox)(),
+        base=bench.base,
+        fixtures=fixtures,
+        stage=stage,
+        skills=skills,
+        skill_dir=getattr(backend, "skill_dir", None),
+        blobs=bench.experiment.blobs,
+        access=access_of(bench, target, backend),
+        stage_files=stage_files,
+        git=able.program,
+    ) as workspace:
+        yield workspace
+
+
+def access_of(bench: Bench, target: Target, backend: Backend) -> Access:
+    """What its processes may reach: variables let through by name, and the caller's own environment where the backend keeps it."""
+    environ = bench.machine.environ
+    passed = {*bench.plan.options.env, *target.env}
+    return Access(
+        env={name: environ[name] for name in passed if name in environ}, keep_home=not backend.capabilities.own_environment
+    )
