@@ -13,10 +13,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -309,24 +310,34 @@ def _message(status: int, body: bytes, extra: dict[str, str]) -> bytes:
 
 
 async def _serve(server: ModelServer, ready: Callable[[], None], until: asyncio.Future[None] | None = None) -> None:
+    """Accepts by hand: asyncio's own server loses connections that arrive in the turn in which it is closed."""
     loop = asyncio.get_running_loop()
-    listener = await loop.create_server(lambda: _Connection(server), "127.0.0.1", server.port, backlog=1024)
-    server.port = listener.sockets[0].getsockname()[1]
+    listener = socket.create_server(("127.0.0.1", server.port), backlog=1024)
+    listener.setblocking(False)
+    server.port = listener.getsockname()[1]
+    opening: set[asyncio.Task[Any]] = set()
+
+    def accept() -> None:
+        with suppress(BlockingIOError):
+            while True:
+                connection, _ = listener.accept()
+                connection.setblocking(False)
+                task = loop.create_task(loop.connect_accepted_socket(lambda: _Connection(server), connection))
+                opening.add(task)
+                task.add_done_callback(opening.discard)
+
+    loop.add_reader(listener, accept)
     ready()
     try:
         await (until or loop.create_future())
     finally:
+        loop.remove_reader(listener)
         listener.close()
-
-
-async def _end(server: ModelServer) -> None:
-    """Closes every connection and lets the loop come to rest."""
-    for _ in range(10):  # what is just being accepted becomes a task, then a connection, in the next turns
+        await asyncio.gather(*opening)
         for transport in tuple(server.open):
             transport.abort()
-        for task in asyncio.all_tasks() - {asyncio.current_task()}:
-            task.cancel()
-        await asyncio.sleep(0)
+        while server.open or asyncio.all_tasks() - {asyncio.current_task()}:
+            await asyncio.sleep(0)
 
 
 @contextmanager
@@ -339,7 +350,6 @@ def serving(reply: Reply = echo, **settings: Any) -> Iterator[ModelServer]:
 
     def work() -> None:
         loop.run_until_complete(_serve(server, ready.set, until))
-        loop.run_until_complete(_end(server))
         loop.close()
 
     thread = threading.Thread(target=work, daemon=True)
