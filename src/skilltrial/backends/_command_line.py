@@ -132,6 +132,10 @@ class CommandLine(Record):
         """The files of its home once the way in is known, for programs whose settings name it."""
         return files
 
+    def furnish(self, home: Path, machine: Machine) -> tuple[str, ...]:
+        """Puts things of the machine into a fresh home that are no settings; answers with what is missing."""
+        return ()
+
     def stdin(self, job: Job) -> bytes:
         return self.prompt(job).encode("utf-8", "replace")
 
@@ -186,9 +190,9 @@ class CommandLine(Record):
             return Probe(False, f"{self.program} does not start: {complaint}", program=program)
         login = self.login(machine)
         if login is None or login.expired:
-            what = f"its login in {login.source} has expired" if login else "it is not logged in"
-            return Probe(False, f"{what}: {self.doors.command}", program=program, version=version)
-        return Probe(True, f"logged in by {login.source}", program=program, version=version, login=login.source)
+            return Probe(False, self.shut_out(login), program=program, version=version)
+        how = f"calls {shown_host(self.base_url)}, key: {login.source}" if self.base_url else f"logged in by {login.source}"
+        return Probe(True, how, program=program, version=version, login=login.source)
 
     def executable(self, machine: Machine) -> str | None:
         """Where the program is; None: nowhere."""
@@ -208,7 +212,18 @@ class CommandLine(Record):
         if self.api_key_env:
             value = machine.environ.get(self.api_key_env)
             return Login(self.api_key_env, {self.own_key(): value}) if value else None
-        return _login.found(self.doors, machine)
+        return _login.found(self.ways_in(), machine)
+
+    def ways_in(self) -> Doors:
+        """Where this target's login may be."""
+        return self.doors
+
+    def shut_out(self, login: Login | None) -> str:
+        """What to do when there is no way in."""
+        if self.api_key_env and login is None:
+            return f"{self.api_key_env} is not set, and it is to hold the key"
+        what = f"its login in {login.source} has expired" if login else "it is not logged in"
+        return f"{what}: {self.doors.command}"
 
     def own_key(self) -> str:
         """Variable in which the program looks for the key of its own endpoint."""
@@ -219,7 +234,7 @@ class CommandLine(Record):
         for name in names:
             if value := machine.environ.get(name):
                 return Login(name, {self.key_variable: value})
-        return None if self.api_key_env else Login(f"{shown_host(self.base_url)} without a key", {self.key_variable: NO_KEY})
+        return None if self.api_key_env else Login("none", {self.key_variable: NO_KEY})
 
     @contextmanager
     def open(self, machine: Machine) -> Iterator[CommandLineRunner]:
@@ -242,20 +257,24 @@ class CommandLineRunner:
         backend, place = self.backend, _program.place_of(job)
         login = backend.login(self.machine)
         if login is None or login.expired:
-            return _program.failed(Failure("infrastructure_error", f"not logged in: {backend.doors.command}", setup=True))
+            return _program.failed(Failure("infrastructure_error", backend.shut_out(login), setup=True))
         for secret in login.secrets():
             self.machine.redactor.learn(secret)
         files = backend.login_files(login.source, backend.home_files(job)) if job.own_home else {}
         for name, data in (*files.items(), *(login.files.items() if job.own_home else ())):
             _put(place.home, name, data)
+        lacking = backend.furnish(place.home, self.machine) if job.own_home else ()
         command = backend.command(job)
         sent = _sent(command, files, place, login)
         reader = backend.reader([skill.name for skill in job.skills], forced=job.forced and backend.forces())
+        if backend.base_url or backend.api_key_env:
+            reader.login_hint = f"check the key, which is taken from: {login.source}"
         started, kept = datetime.now(UTC).isoformat(timespec="milliseconds"), _Kept()
         exit_ = self._start(job, watch, command, login, reader, kept)
         if isinstance(exit_, Failure):
             return _program.failed(exit_, sent=sent)
-        return self._ended(job, exit_, reader, started, sent, kept)
+        run = self._ended(job, exit_, reader, started, sent, kept)
+        return run.model_copy(update={"warnings": (*lacking, *run.warnings)}) if lacking else run
 
     def _start(self, job: Job, watch: Watch, command: Command, login: Login, reader: Reader, kept: _Kept) -> Exit | Failure:
         place, began = _program.place_of(job), time.monotonic()

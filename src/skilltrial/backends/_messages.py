@@ -86,10 +86,9 @@ class MessagesReader(Reader):
     def _ended(self, record: dict[str, Any], block: dict[str, Any], parent: str | None) -> None:
         call = name_at(block, "tool_use_id")
         ok = at(block, "is_error") is not True and at(record, "tool_use_result", "success") is not False
-        self._result(call, ok, prose(at(block, "content")), parent)
-        made = self._calls.get(call or "")
-        if ok and made and made.name == self.skill_tool:
-            self._load(text_at(made.arguments, "skill"), parent)
+        text = prose(at(block, "content"))
+        self._result(call, ok, text, parent)
+        self._skill_result(self.skill_tool, "skill", call, ok, text, parent)
 
     # ------------------------------------------------------------ the final record
     def _end(self, record: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from skilltrial.backends import _verdict
-from skilltrial.backends._json_line import parsed
+from skilltrial.backends._json_line import parsed, text_at
 from skilltrial.backends._verdict import Story, Trouble, Verdict
 from skilltrial.records.evidence import Activation, AgentRun, Event, Inventory, Timing, Usage
 from skilltrial.seams import Exit, Stop
@@ -26,8 +26,8 @@ class Reader:
     has_final_record: ClassVar[bool] = True
     noise: ClassVar[re.Pattern[str] | None] = None
     """Lines of the error stream that say nothing."""
-    login_hint: ClassVar[str] = ""
-    """What to type when the program is not let in."""
+    login_hint: str = ""
+    """What to do when the program is not let in."""
 
     def __init__(self, skills: Sequence[str] = (), *, forced: bool = False) -> None:
         self.skills = frozenset(skills)
@@ -109,6 +109,15 @@ class Reader:
         self._add(kind="tool_result", name=name, call=call, ok=ok, text=_cut(text), parent=parent)
         if made and ok is not False:
             self._read |= skills_read(made.arguments, text)
+
+    def _skill_result(self, tool: str, key: str, call: str | None, ok: bool, text: str, parent: str | None = None) -> None:
+        """A result that is of the skill tool proves a load, or tells why there is none; others are left alone."""
+        made = self._calls.get(call or "")
+        name = text_at(made.arguments, key) if made and made.name == tool else ""
+        if name and ok:
+            self._load(name, parent)
+        elif name:
+            self._warn(f"the skill '{name}' was called and could not be loaded: {' '.join(text.split())[:200]}")
 
     def _load(self, name: str, parent: str | None = None) -> None:
         """The program proved that it loaded a skill."""

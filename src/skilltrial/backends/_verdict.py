@@ -161,6 +161,8 @@ def _stopped(story: Story, exit_: Exit) -> Verdict:
         if verdict.outcome == "infrastructure_error":
             return verdict._replace(reason=f"the model was never reached until the {reason}; {verdict.reason}")
     known = cast(Outcome, outcome) if outcome in _OURS else "harness_error"
+    if known == "infrastructure_error" and story.trouble:
+        return failed(story.trouble, story.reached)._replace(outcome=known, reason=reason)
     notes = [reason]
     if not exit_.stdout_bytes:
         notes.append("it had printed nothing by then")

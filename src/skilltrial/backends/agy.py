@@ -58,7 +58,7 @@ class AgyReader(Reader):
     """Everything on standard output is the answer, and status 0 its final record."""
 
     has_final_record: ClassVar[bool] = False
-    login_hint: ClassVar[str] = _HINT
+    login_hint = _HINT
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)

@@ -100,7 +100,7 @@ class ClaudeReader(MessagesReader):
 
     version_key: ClassVar[str] = "claude_code_version"
     skill_tool: ClassVar[str] = "Skill"
-    login_hint: ClassVar[str] = _HINT
+    login_hint = _HINT
     noise: ClassVar[re.Pattern[str] | None] = re.compile(r"^(Could not parse message into JSON|From chunk: )")
     limits: ClassVar[dict[str, Kind]] = {
         "error_max_turns": "turns",

@@ -18,6 +18,11 @@ from skilltrial.seams import Capabilities, Job, Stop
 
 _HINT = "run `codex login` (or `printenv OPENAI_API_KEY | codex login --with-api-key`), or set CODEX_API_KEY"
 _PROVIDER = "endpoint"
+_WITHOUT_TOOLS = {
+    "skills.include_instructions": False, "project_doc_max_bytes": 0, "web_search": "disabled", "features.shell_tool": False,
+    "features.unified_exec": False, "features.goals": False, "features.multi_agent": False, "features.view_image": False,
+}  # fmt: skip
+"""As far as it can be told: a few that touch nothing stay."""
 
 
 class Codex(CommandLine):
@@ -56,7 +61,7 @@ class Codex(CommandLine):
         config: dict[str, Any] = {"analytics.enabled": False, "check_for_update_on_startup": False}
         config |= {} if self.bundled_skills else {"skills.bundled.enabled": False}
         config |= {"model_reasoning_effort": self.reasoning_effort} if self.reasoning_effort else {}
-        config |= {"skills.include_instructions": False, "project_doc_max_bytes": 0} if job.judging else {}
+        config |= _WITHOUT_TOOLS if job.judging else {}
         if url := self.endpoint_of(job):
             there = f"model_providers.{_PROVIDER}"
             config |= {
@@ -94,11 +99,11 @@ plugin = Codex
 class CodexReader(Reader):
     """`codex exec --json`: threads, turns and items. It has no event for skills: their files are read by a shell command."""
 
-    login_hint: ClassVar[str] = _HINT
+    login_hint = _HINT
     noise: ClassVar[re.Pattern[str] | None] = re.compile(
         r"^Reading (additional input|prompt) from stdin|could not create PATH aliases|ERROR codex_core::tools::router"
     )
-    _PATIENCE = 5
+    _PATIENCE = 3
     """Failed connections in a row after which waiting is no use: it would go on without end."""
 
     def __init__(self, *args: Any, **options: Any) -> None:

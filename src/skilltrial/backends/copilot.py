@@ -66,7 +66,7 @@ plugin = Copilot
 class CopilotReader(Reader):
     """`--output-format json`: a session's events. Usage stands in a file of its own, written at the end."""
 
-    login_hint: ClassVar[str] = _HINT
+    login_hint = _HINT
     _KINDS: ClassVar[dict[str, Kind]] = {"authentication": "login", "authorization": "login", "rate_limit": "rate"}
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -114,10 +114,9 @@ class CopilotReader(Reader):
             self._call(name_at(data, "toolName"), call, at(data, "arguments"), parent)
         elif kind == "tool.execution_complete":
             ok = at(data, "success") is True and at(data, "shellExecution", "exitCode") in (0, None)
-            self._result(call, ok, prose(at(data, "result")) or text_at(data, "error", "message"), parent)
-            made = self._calls.get(call or "")
-            if ok and made and made.name == "skill":
-                self._load(text_at(made.arguments, "skill"), parent)
+            text = prose(at(data, "result")) or text_at(data, "error", "message")
+            self._result(call, ok, text, parent)
+            self._skill_result("skill", "skill", call, ok, text, parent)
 
     def _model(self, kind: str, data: Any) -> None:
         if kind == "model.call_failure":

@@ -60,7 +60,7 @@ class Gemini(CommandLine):
 
     def home_files(self, job: Job) -> Mapping[str, bytes]:
         settings: dict[str, Any] = {
-            "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False},
+            "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False, "maxAttempts": 2},
             "privacy": {"usageStatisticsEnabled": False},
             "telemetry": {"enabled": False},
         }
@@ -89,7 +89,7 @@ plugin = Gemini
 class GeminiReader(Reader):
     """`-o stream-json`: text comes in pieces, and the pieces after the last tool call are the answer."""
 
-    login_hint: ClassVar[str] = _HINT
+    login_hint = _HINT
     noise: ClassVar[re.Pattern[str] | None] = re.compile(
         r"^Warning: (Basic terminal|256-color)|^YOLO mode|^\[STARTUP\]|ListenersExceededWarning|^\(Use `node --trace"
         r"|^(Ripgrep|Skill|Loaded cached)|^Error executing tool"
@@ -130,10 +130,9 @@ class GeminiReader(Reader):
 
     def _done(self, record: dict[str, Any]) -> None:
         call, ok = name_at(record, "tool_id"), text_at(record, "status") == "success"
-        self._result(call, ok, text_at(record, "output") or text_at(record, "error", "message"))
-        made = self._calls.get(call or "")
-        if ok and made and made.name == "activate_skill":
-            self._load(text_at(made.arguments, "name"))
+        text = text_at(record, "output") or text_at(record, "error", "message")
+        self._result(call, ok, text)
+        self._skill_result("activate_skill", "name", call, ok, text)
 
     def _error(self, message: str, severity: str) -> None:
         self._said_error = message

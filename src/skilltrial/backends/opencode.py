@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,11 +16,13 @@ from skilltrial.backends._login import Doors, Kept, providers_copy
 from skilltrial.backends._stream import Reader
 from skilltrial.backends._verdict import Kind, Trouble
 from skilltrial.records.evidence import Usage
-from skilltrial.seams import Capabilities, Job, Stop
+from skilltrial.seams import Capabilities, Job, Machine, Stop
+from skilltrial.system.files import read_capped, write_new
 
 _AUTH = ".local/share/opencode/auth.json"
 _HINT = "run `opencode auth login`, or set the key of its provider, as ANTHROPIC_API_KEY, OPENAI_API_KEY or OPENROUTER_API_KEY"
 _PROVIDER = "endpoint"
+_RIPGREP = ".cache/opencode/bin/rg"
 _KEYS = {
     "anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY", "openrouter": "OPENROUTER_API_KEY",
     "google": "GOOGLE_GENERATIVE_AI_API_KEY", "opencode": "OPENCODE_API_KEY", "groq": "GROQ_API_KEY",
@@ -41,11 +46,17 @@ class OpenCode(CommandLine):
     def own_key(self) -> str:
         return _KEYS.get((self.model or "").partition("/")[0], "OPENAI_API_KEY")
 
+    def ways_in(self) -> Doors:
+        """A model that names its provider needs that one's key."""
+        known = _KEYS.get((self.model or "").partition("/")[0])
+        return replace(self.doors, variables=(known,)) if known else self.doors
+
     def arguments(self, job: Job) -> tuple[str, ...]:
         given = ["run", "--format", "json", "--title", "skilltrial"]  # a title spares a model call for one
         if self.model:
             given += ["--model", f"{_PROVIDER}/{self.model}" if self.endpoint_of(job) else self.model]
         given += ["--variant", self.reasoning_effort] if self.reasoning_effort else []
+        given += ["--command", job.skills[0].name] if job.forced and job.skills else []
         return tuple(given) if job.judging or self.allowed_tools else (*given, "--auto")
 
     def environment(self, job: Job) -> Mapping[str, str]:
@@ -82,6 +93,20 @@ class OpenCode(CommandLine):
             "XDG_STATE_HOME": f"{home}/.local/state",
         }
 
+    def furnish(self, home: Path, machine: Machine) -> tuple[str, ...]:
+        """Its skill tool runs ripgrep, and what it once loaded lies in the user's home."""
+        if shutil.which("rg", path=machine.environ.get("PATH", os.defpath)):
+            return ()
+        own = machine.environ.get("HOME")
+        read = read_capped(Path(own) / _RIPGREP, 1 << 26) if own else None
+        if read and not read.truncated:
+            write_new(home / _RIPGREP, read.data, None, executable=True)
+            return ()
+        return ("rg (ripgrep) is not on PATH: opencode loads it from the network, and without it cannot load a skill",)
+
+    def force(self, skill: str, task: str) -> str:
+        return task  # its arguments call for the skill
+
     def missing(self, job: Job) -> tuple[str, ...]:
         unnamed = self.endpoint_of(job) and not self.model
         named = ("opencode needs a model to call base_url: it is not passed on",) if unnamed else ()
@@ -100,7 +125,7 @@ class OpenCodeReader(Reader):
     What a sub-agent does, its tokens and its cost are not shown.
     """
 
-    login_hint: ClassVar[str] = _HINT
+    login_hint = _HINT
     _KINDS: ClassVar[dict[str, Kind]] = {
         "ContextOverflowError": "overflow", "ContentFilterError": "refusal", "ProviderModelNotFoundError": "model",
         "ProviderAuthError": "login", "MessageOutputLengthError": "length",
@@ -145,9 +170,9 @@ class OpenCodeReader(Reader):
         self._call(shown or name, call, arguments)
         status = text_at(state, "status")
         ok = status == "completed" and at(state, "metadata", "exit") in (0, None) and name != "invalid"
-        self._result(call, ok, text_at(state, "output") or text_at(state, "error"))
-        if name == "skill" and ok:
-            self._load(text_at(arguments, "name"))
+        text = text_at(state, "output") or text_at(state, "error")
+        self._result(call, ok, text)
+        self._skill_result("skill", "name", call, ok, text)
         self.blind = self.blind or name == "task"
 
     def _step(self, part: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -22,6 +23,7 @@ _KEYS = {
     "openrouter": "OPENROUTER_API_KEY", "groq": "GROQ_API_KEY", "mistral": "MISTRAL_API_KEY", "xai": "XAI_API_KEY",
     "deepseek": "DEEPSEEK_API_KEY", "cerebras": "CEREBRAS_API_KEY", "zai": "ZAI_API_KEY",
 }  # fmt: skip
+_TOKENS = {"anthropic": ("ANTHROPIC_OAUTH_TOKEN",)}
 
 
 class Pi(CommandLine):
@@ -35,12 +37,19 @@ class Pi(CommandLine):
     )
     doors: ClassVar[Doors] = Doors(
         command=_HINT,
-        variables=("ANTHROPIC_OAUTH_TOKEN", *_KEYS.values()),
+        variables=(*_TOKENS["anthropic"], *_KEYS.values()),
         files=(Kept(_AUTH, providers_copy(_AUTH)),),
     )
 
     def own_key(self) -> str:
         return _KEYS.get((self.model or "").partition("/")[0], "OPENAI_API_KEY")
+
+    def ways_in(self) -> Doors:
+        """A model that names its provider needs that one's key."""
+        provider = (self.model or "").partition("/")[0]
+        if provider not in _KEYS:
+            return self.doors
+        return replace(self.doors, variables=(*_TOKENS.get(provider, ()), _KEYS[provider]))
 
     def arguments(self, job: Job) -> tuple[str, ...]:
         given = ["-p", "--mode", "json", "--no-session", "--offline"]
@@ -58,7 +67,7 @@ class Pi(CommandLine):
         return {"PI_CODING_AGENT_DIR": f"{home}/.pi/agent"}
 
     def home_files(self, job: Job) -> Mapping[str, bytes]:
-        files = {".pi/agent/settings.json": self.merged({})} if self.settings else {}
+        files = {".pi/agent/settings.json": self.merged({"retry": {"maxRetries": 1}})}
         url = self.endpoint_of(job)
         if url and self.model:
             files[".pi/agent/models.json"] = CommandLine.merged(Pi(), {"providers": {_PROVIDER: self._provider(url)}})
@@ -75,6 +84,9 @@ class Pi(CommandLine):
         named = ("pi needs a model to call base_url: it is not passed on",) if unnamed else ()
         return (*super().missing(job), *named)
 
+    def force(self, skill: str, task: str) -> str:
+        return f"/skill:{skill} {task}"
+
     def reader(self, skills: Sequence[str] = (), *, forced: bool = False) -> Reader:
         return PiReader(skills, forced=forced)
 
@@ -85,7 +97,7 @@ plugin = Pi
 class PiReader(Reader):
     """`--mode json`. Status 0 on every failure; each answer of the model brings its own usage."""
 
-    login_hint: ClassVar[str] = _HINT
+    login_hint = _HINT
 
     def feed(self, line: bytes, at_s: float | None = None) -> tuple[Event, ...]:
         """Updates repeat all of a message that comes whole later, so they are not even parsed."""

@@ -20,6 +20,8 @@ from skilltrial.seams import Capabilities, Job
 _HINT = "set OPENAI_API_KEY and base_url, or start `qwen` once and log in"
 _OAUTH = ".qwen/oauth_creds.json"
 _NO_TOOL = "none"
+_STAY = ("agent", "get_goal", "list_agents", "skill", "tool_call", "tool_search", "update_goal")
+"""Tools that its list of allowed ones does not turn off."""
 
 
 class Qwen(CommandLine):
@@ -41,7 +43,7 @@ class Qwen(CommandLine):
         given = ["-o", "stream-json", "--chat-recording=false"]
         given += ["-m", self.model] if self.model else []
         given += ["--max-session-turns", str(job.limits.max_turns)] if job.limits.max_turns is not None else []
-        return tuple(given) if job.judging else (*given, "--yolo")
+        return (*given, *(f"--exclude-tools={tool}" for tool in _STAY)) if job.judging else (*given, "--yolo")
 
     def environment(self, job: Job) -> Mapping[str, str]:
         url = self.endpoint_of(job)
@@ -69,6 +71,9 @@ class Qwen(CommandLine):
         settings.setdefault("security", {}).setdefault("auth", {}).setdefault("selectedType", way)
         return {**files, ".qwen/settings.json": json.dumps(settings, indent=1).encode()}
 
+    def force(self, skill: str, task: str) -> str:
+        return f"/{skill} {task}"
+
     def reader(self, skills: Sequence[str] = (), *, forced: bool = False) -> Reader:
         return QwenReader(skills, forced=forced)
 
@@ -84,7 +89,7 @@ class QwenReader(MessagesReader):
 
     version_key: ClassVar[str] = "qwen_code_version"
     skill_tool: ClassVar[str] = "skill"
-    login_hint: ClassVar[str] = _HINT
+    login_hint = _HINT
     noise: ClassVar[re.Pattern[str] | None] = re.compile(
         r"^Warning: running headless|^Retrying provider attempt|^Could not parse message|^From chunk: |^Operation cancelled"
     )
