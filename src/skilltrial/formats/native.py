@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from skilltrial.records.evidence import Evidence
 from skilltrial.records.grades import Grade
+from skilltrial.records.hooks import HookRun
 from skilltrial.records.journal import Result
 from skilltrial.records.plan import Plan
 from skilltrial.records.summary import Rate, Spread, Summary
@@ -19,9 +21,12 @@ class Native:
     name: ClassVar[str] = "native"
 
     def write(self, summary: Summary, experiment: ExperimentView, out: Out) -> None:
+        hooks = _hooks_by_cell(experiment)
         for result in experiment.results():
             if result.evidence is not None:
                 write_cell(result, experiment, out)
+                if runs := hooks.get(result.cell.id):
+                    write_hooks(result, runs, out)
         write_benchmarks(summary, out)
 
 
@@ -51,6 +56,21 @@ def write_cell(result: Result, experiment: ExperimentView, out: Out) -> None:
     if evidence.events is not None:
         lines = "".join(event.to_json(exclude_none=True) + "\n" for event in evidence.events)
         out.write(f"{folder}/events.jsonl", lines)
+
+
+def write_hooks(result: Result, runs: Sequence[HookRun], out: Out) -> None:
+    """`outputs/post_grade_hooks.json`: what the post-grade hooks printed about a cell."""
+    rows = [run.model_dump(mode="json", exclude={"stage", "cell"}) for run in runs]
+    _write_json(out, f"{cell_folder(result)}/outputs/post_grade_hooks.json", rows)
+
+
+def _hooks_by_cell(experiment: ExperimentView) -> dict[str, list[HookRun]]:
+    found: dict[str, list[HookRun]] = {}
+    hooks = getattr(experiment, "hooks", None)
+    for run in hooks() if hooks else ():
+        if run.stage == "post_grade" and run.cell:
+            found.setdefault(run.cell, []).append(run)
+    return found
 
 
 def _write_outputs(folder: str, evidence: Evidence, experiment: ExperimentView, out: Out) -> None:
