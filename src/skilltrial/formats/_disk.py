@@ -15,7 +15,7 @@ MOST_BYTES = 64 * 1024 * 1024
 """Of one JSON file."""
 TEXT_BYTES = 4 * 1024 * 1024
 DEPTH = 12
-_NEVER = frozenset({"outputs", "inputs", "node_modules", "skill-snapshot", "target", "report", ".git", ".history", "__pycache__"})
+_NEVER = frozenset({"outputs", "inputs", "node_modules", "skill-snapshot", "target", ".git", ".history", "__pycache__"})
 """Folders that hold what runs left or were given, never results."""
 
 

@@ -9,6 +9,7 @@ from skilltrial.formats import _disk
 from skilltrial.formats._foreign import ForeignExperiment, experiment
 from skilltrial.formats._found import Found, Group, Row, Run, Task
 from skilltrial.records.plan import Gate, Target
+from skilltrial.system.files import inside
 
 ARMS = {"with_skill": "with_skill", "without_skill": "without_skill", "baseline": "without_skill"}
 BACKENDS = {"claude": "claude-code", "codex": "codex", "gemini": "gemini", "agy": "agy", "openai": "openai"}
@@ -67,17 +68,17 @@ class _Trials:
         backend = BACKENDS.get(runner, "runner")
         target = self.found.target(runner, backend, None if runner in BACKENDS else runner, delivery="body_only")
         group = Group(self.skill, case, target, ARMS.get(side, side))
-        below = self.folder.joinpath(*case.split("/"), runner, side)
+        below = inside(self.folder, f"{case}/{runner}/{side}")
         self.found.plan_for(group, self.trials)
         lost = 0
         for trial in range(1, self.trials + 1):
-            lost += not self._trial(Run(*group, trial), below / f"trial-{trial}")
+            lost += not self._trial(Run(*group, trial), below / f"trial-{trial}" if below else None)
         if lost:
             self.found.unknown(f"{'/'.join(group)}: {lost} of {self.trials} trials left no folder; the tool counts them as 0")
 
-    def _trial(self, run: Run, folder: Path) -> bool:
-        """Whether anything of it is there."""
-        if not folder.is_dir():
+    def _trial(self, run: Run, folder: Path | None) -> bool:
+        """Whether anything of it is there; None: its name leads out of the tree."""
+        if folder is None or not folder.is_dir():
             run.outcome, run.reason = "harness_error", LOST
             self.found.lost(run)
             return False
