@@ -108,11 +108,16 @@ class Access:
     network: str = "on"
     """on, model-only, off."""
     readable: tuple[Path, ...] = ()
+    """Files, links and folders that are shown besides the system's own, as where the program is installed; `/` shows all."""
     writable: tuple[Path, ...] = ()
     image: str | None = None
     env: Mapping[str, str] = field(default_factory=dict)
     keep_home: bool = False
     """Adapters and runners keep the caller's HOME."""
+    hosts: tuple[str, ...] = ()
+    """`host:port` of the models it calls: all that `model-only` lets through."""
+    nested: bool = True
+    """Programs may make namespaces of their own, as those do that confine themselves; False for the commands of checks."""
 
 
 class Probe(NamedTuple):

@@ -64,7 +64,7 @@ def clean(caller: Mapping[str, str], passed: Mapping[str, str], own: Mapping[str
     kept = {
         name: value for name, value in caller.items() if name in _ALLOWED or name.startswith("LC_") or name.upper() in _NETWORK
     }
-    return {"PATH": "/usr/local/bin:/usr/bin:/bin", **kept, **_home(home), **passed, **own}
+    return {"PATH": "/usr/local/bin:/usr/bin:/bin", **kept, **homes(home), **passed, **own}
 
 
 def callers(caller: Mapping[str, str], passed: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
@@ -74,7 +74,14 @@ def callers(caller: Mapping[str, str], passed: Mapping[str, str], own: Mapping[s
     return {name: value for name, value in merged.items() if name not in marks}
 
 
-def _home(home: Path) -> dict[str, str]:
+def certificates(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Files and folders with certificates that variables name."""
+    named = (environ.get(name, "") for name in sorted(_NETWORK) if "CERT" in name or "CA" in name)
+    return tuple(dict.fromkeys(path for path in named if path.startswith("/")))
+
+
+def homes(home: Path) -> dict[str, str]:
+    """All variables by which programs find their home, its folders and the temporary one."""
     at = str(home)
     temporary = f"{at}/tmp"
     return {

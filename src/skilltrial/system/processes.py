@@ -36,6 +36,10 @@ class Start:
     """On `time.monotonic()`."""
     roots: tuple[str, ...] = ()
     """Folders that only this program works in."""
+    launcher: bool = False
+    """What is started only starts the program and ends all of it by ending: the gentle signal goes to the others of its group."""
+    pass_fds: tuple[int, ...] = ()
+    """Descriptors that it inherits besides its three streams."""
 
 
 class Ended(NamedTuple):
@@ -72,7 +76,7 @@ def run(start: Start, on_line: Callable[[bytes], Halt | None], ask: Callable[[],
             streams.follow(ask, start.deadline)
             killed = streams.cause != "itself"
             if killed:
-                trees.signal_group(process.pid, signal.SIGTERM)
+                (trees.signal_followers if start.launcher else trees.signal_group)(process.pid, signal.SIGTERM)
                 streams.await_exit(streams.halt.grace_s if streams.halt else GRACE_S)
             else:
                 streams.drain(_LINGER_S)
@@ -104,6 +108,7 @@ def _popen(start: Start, mark: str) -> subprocess.Popen[bytes]:
         cwd=start.cwd,
         env={**start.env, name: value},
         start_new_session=True,
+        pass_fds=start.pass_fds,
     )
 
 

@@ -103,6 +103,13 @@ def signal_group(main: int, number: int) -> None:
         return
 
 
+def signal_followers(main: int, number: int) -> None:
+    """To all of the group but its leader."""
+    for pid, known in _table().items():
+        if known.group == main and pid != main:
+            _signal(pid, number)
+
+
 def end_orphans(tree: Tree) -> int:
     """Ends orphans of `tree` that became our children, and theirs; cheap when there are none. Answers how many lived."""
     ended = 0
@@ -126,7 +133,7 @@ def sweep(tree: Tree) -> int:
         live = {pid for pid in found if pid in table and not table[pid].zombie} - {tree.main, os.getpid()}
         signal_group(tree.main, KILL)  # all of it at one moment, before it can fork again
         for pid in live:
-            _kill(pid)
+            _signal(pid, KILL)
         for pid in found & set(_adopted()):
             _reap(pid)
         ended |= live
@@ -165,14 +172,14 @@ def _end(pid: int) -> bool:
     known = _look(pid)
     alive = known is not None and not known.zombie
     if alive:
-        _kill(pid)
+        _signal(pid, KILL)
     _reap(pid)
     return alive
 
 
-def _kill(pid: int) -> None:
+def _signal(pid: int, number: int) -> None:
     try:
-        os.kill(pid, KILL)
+        os.kill(pid, number)
     except OSError:
         return
 
