@@ -67,7 +67,7 @@ def evaluate(
     prepared = prepare(settings, cwd, folder, machine, say)
     with trial.begin(prepared, folder, machine, say) as experiment:
         trial.carry_out(experiment, machine, stopping, _listeners(on_event), say)
-        summary = trial.conclude(experiment, machine)
+        summary = trial.conclude(experiment, machine, ran=True)
         trial.write_outputs(settings.report.output, summary, experiment, machine.redactor)
     return summary
 

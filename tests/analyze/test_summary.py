@@ -409,13 +409,19 @@ def test_judging_is_counted_apart() -> None:
 
 
 def test_budgets_say_who_exceeded_them() -> None:
-    view = trial({"a": ("PB", "F.")}, budgets=Budgets(max_cost_usd=5, per_case={"duration_s": 1.0}))
-    over = Grade(check="budget:duration_s", state="failed", method="budget", reason="2 s, 1 s allowed")
+    view = trial({"a": ("PB", "F.")}, budgets=Budgets(max_cost_usd=5, per_case={"duration_s": 1000.0}))
+    over = Grade(check="budget:duration_s", state="failed", method="budget", reason="2000 s, 1000 s allowed")
     view = view.altered("demo/a/t1/with_skill/1", grades=[grade(check(), "passed"), over])
     found = summary(view)
-    assert found.budget.limits == {"max_cost_usd": 5.0, "duration_s": 1.0}
+    assert found.budget.limits == {"max_cost_usd": 5.0, "duration_s": 1000.0}
     assert found.budget.exceeded == ("demo/a/t1/with_skill/1", "demo/a/t1/with_skill/2")
     assert found.failures[0].checks == ("budget:duration_s",)
+
+
+def test_a_limit_per_case_lists_every_run_beyond_it_whatever_the_action() -> None:
+    view = trial({"a": ("P", "P")}, budgets=Budgets(per_case={"duration_s": 0.001, "reasoning_tokens": 0}, action="warn"))
+    assert summary(view).budget.exceeded == ("demo/a/t1/with_skill/1", "demo/a/t1/without_skill/1")
+    assert summary(trial({"a": ("P", "P")}, budgets=Budgets(per_case={"reasoning_tokens": 0}))).budget.exceeded == ()
 
 
 # ---------------------------------------------------------------- lists

@@ -16,7 +16,7 @@ from skilltrial.analyze.seeing import activation_rows, isolation_rows
 from skilltrial.analyze.spending import budget_row, coverage, judge_rows, totals
 from skilltrial.analyze.tallies import Metric
 from skilltrial.records.plan import Gate, Plan
-from skilltrial.records.summary import FailureRow, LeaderRow, Summary
+from skilltrial.records.summary import FailureRow, HookRow, LeaderRow, Summary
 from skilltrial.seams import ExperimentView
 
 __all__ = ["compare", "summary"]
@@ -32,7 +32,7 @@ def summary(
     """All numbers of an experiment, read in one pass. What was not measured is None, never 0.
 
     `metric`, `scope`, `gate` None: those of the plan. A `gate` given here holds for every skill.
-    `stopped` is filled where the view has `stops()`.
+    `stopped` is filled where the view has `stops()`, `hooks` where it has `hooks()`.
     """
     found = analysed(view, metric, scope, gate)
     table, tallies, plan = found.table, found.tallies, found.table.plan
@@ -60,6 +60,7 @@ def summary(
         skipped=tuple(table.skipped),
         set_aside=tuple(_set_aside(plan)),
         budget=budget_row(table),
+        hooks=tuple(_hooks(view)),
         stability=tuple(stability_rows(tallies.values())),
         reused=sum(table.reused.values()),
         stopped=_stopped(view, bool(table.skipped)),
@@ -83,6 +84,13 @@ def _set_aside(plan: Plan) -> Iterator[FailureRow]:
     for row in plan.set_aside:
         where = f"{row.skill}/{row.case}/{row.target}" if row.target else f"{row.skill}/{row.case}"
         yield FailureRow(cell=where, state="set_aside", reason=row.reason, checks=(row.check,))
+
+
+def _hooks(view: ExperimentView) -> Iterator[HookRow]:
+    """Every hook that ran, where the view knows of any."""
+    hooks = getattr(view, "hooks", None)
+    for run in hooks() if hooks else ():
+        yield HookRow(stage=run.stage, command=run.command, exit_code=run.exit_code, timed_out=run.timed_out, cell=run.cell)
 
 
 def _stopped(view: ExperimentView, unfinished: bool) -> str | None:

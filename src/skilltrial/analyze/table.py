@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from skilltrial.analyze.states import MEASURED, Sheet, sheet_of, state_of
 from skilltrial.records.evidence import Usage
 from skilltrial.records.grades import Grade
+from skilltrial.records.guards import exceeded
 from skilltrial.records.journal import EvidenceLine, Result
 from skilltrial.records.plan import Plan
 from skilltrial.records.suite import Case
@@ -201,6 +202,8 @@ class _Gathering:
             self._ran(old)
         if line is not None:
             self._ran(line)
+            if exceeded(self._table.plan.budgets.per_case, line.usage, line.duration_s, line.tool_calls):
+                self._table.over_budget.append(cell.id)
             self._spend(group, line)
             self._see(group, line, sheet, result)
         self._judged(result)

@@ -131,7 +131,10 @@ def budget_options(function: F) -> F:
         click.option("--max-calls", type=COUNT, metavar="N", help="End it after so many model calls."),
         click.option("--max-duration", "max_duration_s", type=seconds, metavar="SECONDS", help="End it after this time."),
         *per_case,
-        click.option("--budget-action", type=click.Choice(["warn", "fail", "stop-suite"]), hidden=True),
+        click.option("--budget-action", type=click.Choice(["warn", "fail", "stop-suite"]), help="What a run beyond a limit per case leads to (default fail)."),
+        click.option("--pre-run-command", "hooks_pre_run", multiple=True, metavar="CMD", help="Shell command before the first run; a failure stops everything; repeatable."),
+        click.option("--post-grade-command", "hooks_post_grade", multiple=True, metavar="CMD", help="After each graded cell; a JSON list of {text, passed} it prints becomes grades; repeatable."),
+        click.option("--post-run-command", "hooks_post_run", multiple=True, metavar="CMD", help="At the end; repeatable."),
     )  # fmt: skip
 
 
@@ -235,6 +238,7 @@ def from_options(values: dict[str, Any], cwd: Path, say: Callable[[str], None]) 
     fields["options"] = _common(given)
     fields["gate"] = _gate(given)
     fields["budgets"] = _budgets(given)
+    fields["hooks"] = _hooks(given)
     fields["report"] = _report(given, cwd)
     fields["logging"] = _logging(given, cwd)
     for name in ("workspace", "workspaces_dir"):
@@ -401,6 +405,13 @@ def _budgets(given: dict[str, Any]) -> Any:
     if "budget_action" in given:
         fields["action"] = given["budget_action"]
     return _checked(Budgets, fields)
+
+
+def _hooks(given: dict[str, Any]) -> Any:
+    from skilltrial.records.plan import Hooks
+
+    names = ("pre_run", "post_grade", "post_run")
+    return _checked(Hooks, {name: given[f"hooks_{name}"] for name in names if f"hooks_{name}" in given})
 
 
 def _report(given: dict[str, Any], cwd: Path) -> Any:

@@ -68,7 +68,7 @@ def finish(session: Session, config: Config, values: dict[str, Any], experiment:
     except Interrupted:
         _end_in_peace()
         raise
-    summary = trial.conclude(experiment, session.machine)
+    summary = trial.conclude(experiment, session.machine, ran=True)
     trial.write_outputs(config.report.output, summary, experiment, session.redactor)
     reasons = [stop.reason for stop in stops]
     if not summary.coverage.graded and any(stop.rule == "setup" for stop in stops) and values.get("format_", "text") == "text":

@@ -40,6 +40,7 @@ class Bench:
     newsroom: Newsroom
     base: Path | None
     """Where workspaces go; None: chosen by `workspaces`."""
+    judge_backend: Backend | None = None
     faults: list[str] = field(default_factory=list)
     """Tracebacks of faults of our own, for the log."""
 
@@ -67,8 +68,9 @@ def opened(
             for name, backend in backends.items()
             if targets is None or name in targets
         }
-        asked = None
+        asked, judging = None, None
         if plan.judge is not None and with_judge:
-            asked = stack.enter_context(backend_of(plan.judge.target).open(machine))
+            judging = backend_of(plan.judge.target)
+            asked = stack.enter_context(judging.open(machine))
         base = Path(plan.options.workspaces_dir) if plan.options.workspaces_dir else None
-        yield Bench(plan, Lookup(plan, cases), experiment, machine, backends, runners, asked, newsroom, base)
+        yield Bench(plan, Lookup(plan, cases), experiment, machine, backends, runners, asked, newsroom, base, judging)

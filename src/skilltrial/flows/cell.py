@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack
+from pathlib import Path
 from typing import NamedTuple
 
-from skilltrial import collect, graders, registry, workspaces
+from skilltrial import collect, graders
 from skilltrial import plan as planning
 from skilltrial.errors import CellError
-from skilltrial.flows import cleanliness, leftovers
+from skilltrial.flows import budgets, cleanliness, hooks, leftovers
 from skilltrial.flows.bench import Bench
 from skilltrial.flows.desk import CellDesk, total_usage
 from skilltrial.flows.newsroom import now
+from skilltrial.flows.places import workspace_for
 from skilltrial.flows.watch import CellWatch
 from skilltrial.records.evidence import AgentRun, Delta, Evidence, Timing, Usage
 from skilltrial.records.grades import Grade, Grading
 from skilltrial.records.plan import Cell
 from skilltrial.records.suite import Limits
-from skilltrial.seams import Access, Awaiting, Capabilities, Done, EvidenceView, Job
+from skilltrial.seams import Awaiting, Capabilities, Done, EvidenceView, Job
 from skilltrial.workspaces import Workspace
 
 RETRIED = frozenset({"infrastructure_error"})
@@ -33,6 +35,8 @@ class Measured(NamedTuple):
     digest: str
     setup: bool
     interrupted: bool
+    root: Path | None = None
+    """The folder it ran in, while that is there."""
 
 
 def run_cell(cell: Cell, bench: Bench) -> Done:
@@ -167,36 +171,25 @@ def _able(cell: Cell, bench: Bench) -> Capabilities:
     return bench.backends[cell.target].capabilities
 
 
-@contextmanager
-def _workspace(cell: Cell, bench: Bench) -> Iterator[Workspace | None]:
+def _workspace(cell: Cell, bench: Bench) -> AbstractContextManager[Workspace | None]:
     """A fresh workspace for a target that works in one; None for one that touches no files."""
-    able = _able(cell, bench)
-    if not able.files:
-        yield None
-        return
-    case, options = bench.lookup.case(cell), bench.plan.options
-    environ = bench.machine.environ
-    passed = {*options.env, *bench.lookup.targets[cell.target].env}
-    access = Access(env={name: environ[name] for name in passed if name in environ}, keep_home=not able.own_environment)
-    with workspaces.fresh(
-        sandbox=registry.get("sandboxes", bench.lookup.targets[cell.target].sandbox)(),
-        base=bench.base,
+    case, able = bench.lookup.case(cell), _able(cell, bench)
+    return workspace_for(
+        bench,
+        bench.lookup.targets[cell.target],
+        bench.backends[cell.target],
         fixtures=case.fixtures,
         stage=planning.stage_of(case, able),
         skills=bench.lookup.skills_of(cell),
-        skill_dir=getattr(bench.backends[cell.target], "skill_dir", None),
-        blobs=bench.experiment.blobs,
-        access=access,
         stage_files=case.stage_files,
-        git=able.program,
-    ) as workspace:
-        yield workspace
+    )
 
 
 def _record(cell: Cell, bench: Bench, workspace: Workspace | None, run: AgentRun, attempt: int, tries: int) -> Measured:
     """Stores the run before anything else happens. Only a retry that may follow makes an attempt not counted."""
     delta, read = collect.delta(workspace) if workspace else (None, None)
     run = _with_removed_markers(run, workspace)
+    run = budgets.priced(run, bench.lookup.targets[cell.target], bench.backends[cell.target])
     case = bench.lookup.case(cell)
     evidence = collect.evidence(
         cell=cell.id,
@@ -229,7 +222,7 @@ def _record(cell: Cell, bench: Bench, workspace: Workspace | None, run: AgentRun
     if workspace and _keep(bench, evidence):
         workspace.keep()
         leftovers.kept(bench.experiment, workspace.root)
-    return Measured(evidence, view, line.digest, run.setup, False)
+    return Measured(evidence, view, line.digest, run.setup, False, workspace.root if workspace else None)
 
 
 def _with_removed_markers(run: AgentRun, workspace: Workspace | None) -> AgentRun:
@@ -288,6 +281,10 @@ def grade_cell(cell: Cell, bench: Bench, measured: Measured, number: int = 1, ke
     by_id = {**stay, **{grade.check: grade for grade in fresh}}
     order = [check.id for check in asked if check.id in by_id]
     grades = tuple(by_id[name] for name in order) + tuple(grade for grade in kept if grade.check not in order)
+    if number == 1:
+        grades += tuple(_unasked(cell, bench, measured, grades))
+        if bench.plan.hooks.post_grade and bench.machine.stopping():
+            return Graded(grades, usage, calls, False)
     bench.experiment.append_grading(
         Grading(
             cell=cell.id,
@@ -302,3 +299,11 @@ def grade_cell(cell: Cell, bench: Bench, measured: Measured, number: int = 1, ke
     )
     bench.newsroom.tell("cell_graded", cell=cell.id)
     return Graded(grades, usage, calls, True, desk.unable)
+
+
+def _unasked(cell: Cell, bench: Bench, measured: Measured, grades: tuple[Grade, ...]) -> Iterator[Grade]:
+    """Rows beyond the checks, given once, at the run: what hooks said, which limits were exceeded."""
+    given = {grade.check for grade in grades}
+    if bench.plan.hooks.post_grade and not any(grade.method == "hook" for grade in grades):
+        yield from hooks.of_cell(cell, bench, measured, grades)
+    yield from (grade for grade in budgets.grades(cell, bench) if grade.check not in given)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from skilltrial import registry
 from skilltrial.flows.bench import Bench, backend_of
+from skilltrial.flows.budgets import priced
 from skilltrial.flows.places import workspace_for
 from skilltrial.flows.watch import CellWatch
 from skilltrial.records.evidence import AgentRun, Usage
@@ -53,6 +54,8 @@ class CellDesk:
             )
             run = self.bench.judge.run(job, CellWatch(limits, self.bench.machine.stopping))
         assert not isinstance(run, Awaiting), "a deferred backend cannot be the judge"
+        if self.bench.judge_backend is not None:
+            run = priced(run, judge.target, self.bench.judge_backend)
         self.calls.append(self._kept(question, run))
         if run.setup and self.unable is None:
             self.unable = f"the judge: {self.calls[-1].reason}"

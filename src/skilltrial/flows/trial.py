@@ -25,6 +25,7 @@ from skilltrial.flows.out import FolderOut
 from skilltrial.flows.prepare import Prepared
 from skilltrial.flows.reuse import reuse_baselines
 from skilltrial.formats import native
+from skilltrial.records.evidence import Usage
 from skilltrial.records.journal import StopLine
 from skilltrial.records.plan import Cell
 from skilltrial.records.summary import Summary
@@ -76,10 +77,11 @@ def carry_out(
     with interruptible(stopping, experiment):
         newsroom.tell("experiment_started")
         try:
+            if left:
+                Hooks(experiment, machine, newsroom).before()
             with opened(experiment, machine, newsroom, targets, cases=cases) as bench:
                 if experiment.plan.options.certify and targets:
                     certify(bench, targets, say)
-                Hooks(experiment, machine, newsroom).before()
                 stops = _drain(_queue_for(bench, needs), bench)
         finally:
             newsroom.tell("experiment_finished", reason="; ".join(stop.reason for stop in stops) or None)
@@ -139,8 +141,9 @@ class _TreeWriter:
 
     def write(self, cell: Cell) -> None:
         wanted = self.bench.plan.options.tree
-        if wanted is None or self.bench.plan.hooks.post_grade:
-            wanted = bool(self.bench.plan.hooks.post_grade) or self.bench.backends[cell.target].capabilities.files
+        if wanted is None:
+            wanted = self.bench.backends[cell.target].capabilities.files
+        wanted = wanted or bool(self.bench.plan.hooks.post_grade)  # hooks are told where the folder is
         if wanted and not self.bench.machine.stopping():
             native.write_cell(self.bench.experiment.result_of(cell), self.bench.experiment, self.out)
 
@@ -175,10 +178,16 @@ def interruptible(stopping: Stopping, experiment: Experiment) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def conclude(experiment: Experiment, machine: Machine) -> Summary:
-    """Computes the Summary and writes it with `report.md`, the HTML page and the benchmark files."""
+def conclude(experiment: Experiment, machine: Machine, *, ran: bool = False) -> Summary:
+    """Computes the Summary and writes it with `report.md`, the HTML page and the benchmark files.
+
+    `ran`: something was run, so that post-run hooks come after the summary is written; it then tells of them too.
+    """
     summary = analyze.summary(experiment)
     experiment.write_summary(summary)
+    if ran and Hooks(experiment, machine).after():
+        summary = analyze.summary(experiment)
+        experiment.write_summary(summary)
     out = FolderOut(experiment.folder, machine.redactor)
     native.write_benchmarks(summary, out)
     for name in ("markdown", "html"):

@@ -11,6 +11,7 @@ from typing import Any, Self
 from skilltrial.errors import UsageError
 from skilltrial.records.evidence import Evidence, Usage
 from skilltrial.records.grades import Comparison, Grading, JudgeCall
+from skilltrial.records.hooks import HookRun
 from skilltrial.records.journal import ComparisonLine, EvidenceLine, GradingLine, StopLine
 from skilltrial.records.plan import Plan
 from skilltrial.records.summary import Summary
@@ -122,6 +123,10 @@ class Experiment(Reading):
         with writer.lock:
             self._index.stops.append(writer.step(line.to_json(), True))
         return line
+
+    def append_hook(self, run: HookRun) -> None:
+        """Stores that a hook ran, in `hooks.jsonl`; `run` is redacted already. Synced at once."""
+        self._open_writer().hook(run.to_json())
 
     # ------------------------------------------------------------ views of it
     def write(self, name: str, text: str) -> Path:

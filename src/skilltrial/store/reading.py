@@ -14,12 +14,14 @@ from pydantic import TypeAdapter, ValidationError
 from skilltrial.records.certificate import Certificate
 from skilltrial.records.evidence import Evidence
 from skilltrial.records.grades import Comparison
+from skilltrial.records.hooks import HookRun
 from skilltrial.records.journal import ComparisonLine, EvidenceLine, GradingLine, Result, StopLine
 from skilltrial.records.plan import Cell, Plan, cells_of, in_shard
 from skilltrial.records.record import Record
 from skilltrial.store.blobs import FolderBlobs
 from skilltrial.store.index import NEEDS, Index, Need, Spent, Spot
 from skilltrial.store.scan import pack_path
+from skilltrial.store.writer import HOOKS
 from skilltrial.system.files import digest as digest_of
 
 T = TypeVar("T", bound=Record)
@@ -174,6 +176,16 @@ class Reading:
     def stops(self) -> tuple[StopLine, ...]:
         """Why it was ended early, each time it was."""
         return tuple(self._lines(StopLine, tuple(self._index.stops)))
+
+    def hooks(self) -> Iterator[HookRun]:
+        """Every hook command that ran, in order."""
+        try:
+            lines = (self.folder / HOOKS).read_bytes().splitlines()
+        except OSError:
+            return
+        for line in lines:
+            with suppress(ValidationError):  # a torn last line
+                yield HookRun.from_stored(line)
 
     # ------------------------------------------------------------ disk
     def _numbered(self) -> Iterator[tuple[Cell, int]]:

@@ -14,6 +14,7 @@ from skilltrial.errors import Interrupted, UsageError
 from skilltrial.store.index import Spot
 from skilltrial.system.files import Appender
 
+HOOKS = "hooks.jsonl"
 SYNC_LINES = 50
 SYNC_S = 0.2
 
@@ -39,6 +40,7 @@ class Writer:
         self.pack = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{token_hex(4)}"  # never that of another process or shard
         self._journal = Appender(folder / "results.jsonl", None)  # redacted by whoever hands it over
         self._pack: Appender | None = None
+        self._hooks: Appender | None = None
         self._ended: Callable[[], Exception] | None = None
         self._unsynced = 0
         self._wake = threading.Event()
@@ -71,6 +73,18 @@ class Writer:
             raise self._refused(error) from error
         return spot
 
+    def hook(self, line: str) -> None:
+        """Appends a line about a hook and syncs it."""
+        with self.lock:
+            self._check()
+            try:
+                if self._hooks is None:
+                    self._hooks = Appender(self.folder / HOOKS, None)
+                self._hooks.append(line)
+                self._hooks.sync()
+            except OSError as error:
+                raise self._refused(error) from error
+
     def seal(self) -> None:
         """Syncs; from now on every append raises Interrupted."""
         with self.lock:
@@ -90,9 +104,10 @@ class Writer:
         finally:
             with self.lock:
                 self._journal.close()
-                if self._pack is not None:
-                    self._pack.close()
-                    self._pack = None
+                for file in (self._pack, self._hooks):
+                    if file is not None:
+                        file.close()
+                self._pack = self._hooks = None
 
     def _check(self) -> None:
         if self._ended is not None:
