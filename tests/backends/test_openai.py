@@ -190,3 +190,10 @@ def test_a_target_may_have_fewer_connections_than_the_experiment(
     server, machine = serve("4"), machine_with()
     with backend(base_url=server.url, max_connections=3).open(machine):
         assert machine.limiter.limit(f"{server.url}/chat/completions") == 3  # type: ignore[attr-defined]
+
+
+def test_a_model_that_is_reported_as_a_path_is_kept_by_its_name(
+    serve: Callable[..., Any], run: Callable[..., Any], new_job: Callable[..., Job]
+) -> None:
+    reply = {"model": "/somewhere/weights/small.gguf", "choices": [{"message": {"content": "4"}, "finish_reason": "stop"}]}
+    assert run(serve(reply), new_job()).model == "small.gguf"

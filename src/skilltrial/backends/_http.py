@@ -7,6 +7,7 @@ import re
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import PurePath
 from typing import Any, ClassVar, Self
 from urllib.parse import urlsplit
 
@@ -222,7 +223,10 @@ class HttpRunner:
             "sent": sent(ask),
             "warnings": package.warnings,
         }
-        return self._asker.ask(ask, watch, job.endpoint, noted)
+        run = self._asker.ask(ask, watch, job.endpoint, noted)
+        if run.model and PurePath(run.model).is_absolute():  # llama.cpp reports the path of its weights
+            return run.model_copy(update={"model": PurePath(run.model).name})
+        return run
 
     def _merged(self, job: Job) -> JsonObject:
         """The target's params, over them the case's, and the seed where the server keeps to one."""
