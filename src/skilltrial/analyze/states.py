@@ -6,6 +6,7 @@ from collections.abc import Container, Iterable
 from typing import NamedTuple
 
 from skilltrial.records.grades import Grade
+from skilltrial.records.hooks import HOOK_FAILED
 from skilltrial.records.journal import Result
 
 MEASURED = "measured"
@@ -28,6 +29,8 @@ class Mark(NamedTuple):
     weight: float
     score: float | None
     """Of a quality check, 0 to 1; it neither passes nor fails."""
+    guard: bool = False
+    """There only where it failed (a limit per case, a hook's exit status), so it counts in whichever arm it is."""
 
     @property
     def decides(self) -> bool:
@@ -60,6 +63,7 @@ def sheet_of(grades: Iterable[Grade], aside: Container[str], quality: Container[
             grade.method in BY_PEOPLE_OR_MODELS,
             grade.weight,
             grade.score if grade.check in quality else None,
+            grade.method == "budget" or (grade.method == "hook" and grade.check.startswith(HOOK_FAILED)),
         )
         for grade in grades
         if grade.check not in aside

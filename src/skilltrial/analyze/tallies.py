@@ -139,7 +139,7 @@ def _tally(group: Group, metric: Metric, gate: Gate, countable: frozenset[str], 
 
 
 def _judge(sheet: Sheet, metric: Metric, gate: Gate, countable: Container[str], tested: bool) -> _Judgement:
-    entering = [mark for mark in sheet if mark.counts and mark.check in countable]
+    entering = [mark for mark in sheet if mark.counts and (mark.guard or mark.check in countable)]
     verdicts = [bool(mark.passed) for mark in entering if mark.score is None]
     full = all(verdicts) if verdicts else None
     qualities = [mark.score for mark in entering if mark.score is not None]

@@ -26,7 +26,7 @@ from skilltrial.flows.out import FolderOut
 from skilltrial.flows.watch import CellWatch
 from skilltrial.formats import native
 from skilltrial.records.grades import Grade
-from skilltrial.records.hooks import HookRun, HookStage
+from skilltrial.records.hooks import HOOK_FAILED, HookRun, HookStage
 from skilltrial.records.journal import GradingLine, Result
 from skilltrial.records.plan import Cell, Plan
 from skilltrial.records.suite import Limits, Suite
@@ -280,7 +280,9 @@ def grades_of(ran: HookRun, timeout_s: float = TIMEOUT_S) -> Iterator[Grade]:
         )
     if ran.failed:
         how = _how(ran, timeout_s)
-        yield Grade(check=f"hook: {ran.command[:_LONGEST_TEXT]}", state="failed", reason=f"it {how}{_tail(ran)}", method="hook")
+        yield Grade(
+            check=f"{HOOK_FAILED}{ran.command[:_LONGEST_TEXT]}", state="failed", reason=f"it {how}{_tail(ran)}", method="hook"
+        )
 
 
 def rows_in(printed: str) -> Iterator[Row]:

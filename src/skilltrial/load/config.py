@@ -33,11 +33,12 @@ LIMIT_KEYS = (
 )  # fmt: skip
 FILE_NAMES = ("skilltrial.yaml", "skilltrial.yml")
 PREFIX = "SKILLTRIAL_"
-_NOT_SETTINGS = {"SKILLTRIAL_CELL"}
+_NOT_SETTINGS = {"SKILLTRIAL_CELL", "SKILLTRIAL_HOOK_TIMEOUT"}
 """Variables of ours that mean something else."""
 _ASE = {
     "ASE_AGENT_TIMEOUT": "timeout_s",
     "ASE_AGENT_RETRIES": "retries",
+    "SKILLTRIAL_HOOK_TIMEOUT": "hook_timeout_s",
     "ASE_HOOK_TIMEOUT": "hook_timeout_s",
     "ASE_KEEP_WORKSPACE": "keep_workspaces",
 }

@@ -6,6 +6,8 @@ from typing import Literal
 
 from skilltrial.records.record import Record
 
+HOOK_FAILED = "hook failed: "
+"""How the name of a grade begins that stands for a hook's own failure."""
 HookStage = Literal["pre_run", "post_grade", "post_run"]
 
 
