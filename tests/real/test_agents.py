@@ -19,10 +19,12 @@ from scripted.programs import AGENTS, missing, path_for
 
 pytestmark = pytest.mark.real
 
-MODELS = {"claude-code": "claude-sonnet-4-5", "codex": "gpt-5", "opencode": "scripted-model", "gemini": "gemini-2.5-pro"}
-READS = {"codex"}
+MODELS = {
+    "claude-code": "claude-sonnet-4-5", "codex": "gpt-5", "opencode": "scripted-model", "gemini": "gemini-2.5-pro",
+    "qwen": "scripted-model", "copilot": "scripted-model", "pi": "scripted-model",
+}  # fmt: skip
+READS = {"codex", "pi"}
 """They have no event for a skill; their model reads its file."""
-TELLS_INVENTORY = {"claude-code"}
 LEAVES = {"codex": [f"/tmp/codex-daemon-{os.geteuid()}"]}
 """What a program puts outside of every temporary folder it is given: its own sandbox makes one empty folder per user."""
 FOREIGN = 77
@@ -56,6 +58,16 @@ SUITE = {
     ],
 }
 CELLS = 8
+SCENES = {
+    "the secret word?": {
+        "play": "skillonly",
+        "skill": r"secret-word-\w+",
+        "learns": r"secret word is (\w+)\.",
+        "answer": "{learned}",
+    },
+    "": {"play": "skill", "skill": "release-notes"},
+}
+"""The first plays in the canary's two runs: three requests in all."""
 
 
 @pytest.fixture(params=MODELS)
@@ -105,12 +117,12 @@ def test_a_trial_of_two_cases_two_arms_two_repetitions(program: str, project: Pa
     used = Counter(activated=4) if program not in READS else Counter(read=4)
     assert Counter({key: activation[key] for key in ("activated", "read", "forced", "not_seen", "unknown")}) == used
     (isolation,) = summary["isolation"]
-    assert isolation["clean"] is (True if program in TELLS_INVENTORY else None)
+    assert isolation["clean"] is True, isolation["reason"]
 
     offered = Counter(name for request in told["requests"] for name in request["skills"])
     assert not [name for name in offered if name.startswith(("foreign-", "of-the-user"))]
     assert offered["release-notes"] == 4 * 3, "the arm with the skill is offered it in each request, the baseline in none"
-    assert len(told["requests"]) == 4 * 3 + 4 * 2, "no request but those of the runs"
+    assert len(told["requests"]) == 4 * 3 + 4 * 2 + 3, "no request but those of the runs and of the canary"
     assert (told["look_ups"], told["packets"]) == ([], []), "it tried to reach the world"
     left = [path for path in told["files"] if path not in LEAVES.get(program, ())]
     assert (told["processes"], told["ports"], left) == ([], [], []), "it left something behind"
@@ -129,7 +141,7 @@ def trial(program: str, project: Path, tmp_path: Path) -> dict[str, Any]:
         argv=[sys.executable, "-m", "skilltrial", *words, "--format", "json"],
         env={"PATH": path_for(program), "HOME": str(tmp_path / "user"), "LANG": "C.UTF-8"},
         cwd=str(project),
-        scenes={"": {"play": "skill", "skill": "release-notes"}},
+        scenes=SCENES,
         keep=[str(tmp_path), str(AGENTS), sys.prefix, str(Path(__file__).parents[2])],
         timeout_s=600,
     )

@@ -62,6 +62,7 @@ def play(
             job = new_job("Do what is to be done.", place=workspace.place, limits=Limits(timeout_s=seconds, **limits))
             run = runner.run(job, new_watch(seconds))
             assert not still_running(workspace.root), "processes outlived the run"
+            assert not Path("/tmp/.git").exists(), "it made all of /tmp look like a repository"
         return Ended(run, server)
 
     return one

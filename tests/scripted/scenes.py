@@ -23,10 +23,14 @@ class Scene:
 
     play: str = "answer"
     skill: str = "release-notes"
+    """A regular expression: the first skill that is offered and has such a name."""
+    learns: str = "WRITE: (.+)"
+    """What the model takes from a skill's text once this reached it; a regular expression with one group."""
     file: str = "out.txt"
     content: str = "nobody told me what to write\n"
-    """Written unless a skill's text that reached the model says otherwise."""
-    answer: str | Callable[[Asked], str] = "Done, all of it (the last word)."
+    """Written unless something was learned."""
+    answer: str = "Done, all of it (the last word)."
+    """`{learned}` stands for what was learned, or UNKNOWN."""
 
     def next(self, asked: Asked) -> Turn:
         """The reply to this request."""
@@ -43,12 +47,15 @@ class Scene:
             return Turn("I cannot help with that.", stop="refusal")
         if self.play == "empty":
             return Turn("", final=True)
-        return Turn(self.answer if isinstance(self.answer, str) else self.answer(asked), final=True)
+        return Turn(self.answer.replace("{learned}", self.learned(asked) or "UNKNOWN"), final=True)
 
-    def words(self, asked: Asked) -> str:
-        """What to write: the line `WRITE: …` of a skill that was read, else `content`."""
-        told = re.search(r"WRITE: (.+)", asked.text)
-        return f"{told.group(1)}\n" if told else self.content
+    def learned(self, asked: Asked) -> str | None:
+        told = re.search(self.learns, asked.text)
+        return told.group(1) if told else None
+
+    def offered(self, asked: Asked) -> str | None:
+        """The skill's name; None: there is no such skill."""
+        return next((name for name in asked.skills if re.fullmatch(self.skill, name)), None)
 
 
 def _shell(asked: Asked, command: str) -> Call | None:
@@ -58,18 +65,19 @@ def _shell(asked: Asked, command: str) -> Call | None:
 
 def _activate(scene: Scene, asked: Asked) -> Call | None:
     """The program's own skill tool, else a read of the skill's file; None when this skill is not offered."""
-    if scene.skill not in asked.skills:
+    name, tool = scene.offered(asked), asked.tool(*_SKILLS)
+    if name is None:
         return None
-    tool = asked.tool(*_SKILLS)
-    return Call(tool.name, tool.fitted(skill__name=scene.skill)) if tool else _read(scene, asked)
+    return Call(tool.name, tool.fitted(skill__name=name)) if tool else _read(scene, asked)
 
 
 def _read(scene: Scene, asked: Asked) -> Call | None:
     """SKILL.md by a shell, which every program has, else by a file tool; None when this skill is not offered."""
-    if scene.skill not in asked.skills:
+    name = scene.offered(asked)
+    if name is None:
         return None
     hidden = ".claude" if "Skill" in asked.tools else ".agents"
-    path = asked.skills[scene.skill] or f"{asked.folder or '.'}/{hidden}/skills/{scene.skill}/SKILL.md"
+    path = asked.skills[name] or f"{asked.folder or '.'}/{hidden}/skills/{name}/SKILL.md"
     shell = _shell(asked, f"cat {shlex.quote(path)}")
     reader = asked.tool(*_READERS)
     if reader and (scene.play == "readskill" or not shell):
@@ -79,7 +87,8 @@ def _read(scene: Scene, asked: Asked) -> Call | None:
 
 def _write(scene: Scene, asked: Asked) -> Call | None:
     """The file tool where the program has one and told its folder, else the shell."""
-    tool, words = asked.tool(*_WRITERS), scene.words(asked)
+    tool, learned = asked.tool(*_WRITERS), scene.learned(asked)
+    words = f"{learned}\n" if learned else scene.content
     if tool and asked.folder:
         path = f"{asked.folder}/{scene.file}"
         return Call(tool.name, tool.fitted(file_path__filePath__path=path, content__file_text=words))

@@ -232,6 +232,10 @@ def test_instructions_that_an_earlier_cell_left_above_are_noticed(blobs: Memory,
         place(blobs, base).__enter__()
 
 
+def test_a_program_with_a_dev_of_its_own_gets_no_base_in_shared_memory() -> None:
+    assert not bases.choose(None, memory=False).is_relative_to("/dev")
+
+
 def test_without_a_wish_a_base_is_found(blobs: Memory) -> None:
     base = bases.choose(None)
     assert base.is_absolute()

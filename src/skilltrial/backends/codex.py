@@ -37,7 +37,10 @@ class Codex(CommandLine):
     doors: ClassVar[Doors] = Doors(
         command=_HINT, variables=("CODEX_API_KEY",), files=(Kept(".codex/auth.json", codex_copy, "CODEX_HOME"),)
     )
+    usual_hosts: ClassVar[tuple[str, ...]] = ("api.openai.com:443", "chatgpt.com:443")
     usual_keys: ClassVar[tuple[str, ...]] = ("CODEX_API_KEY", "OPENAI_API_KEY")
+    memory: ClassVar[bool] = False
+    """Its own sandbox has a `/dev` of its own: below `/dev/shm` every command of the model would fail, and leave no event."""
 
     bundled_skills: bool = False
     """Keep the skills that come with the program beside the ones under test."""
@@ -49,7 +52,8 @@ class Codex(CommandLine):
         if job.judging:
             given += ["-s", "read-only"]
         elif job.place is not None and job.place.level == "none":
-            given += ["-s", "workspace-write"]
+            # else it makes /tmp/.git for as long as a command runs, and leaves it there when it is killed
+            given += ["-s", "workspace-write", "-c", "sandbox_workspace_write.exclude_slash_tmp=true"]
         else:
             given += ["--dangerously-bypass-approvals-and-sandbox"]
         given += ["--disable", "plugins", "--disable", "apps"]

@@ -40,6 +40,7 @@ def workspace_for(
         access=access_of(bench, target, backend),
         stage_files=stage_files,
         git=able.program,
+        memory=getattr(backend, "memory", True),
     ) as workspace:
         yield workspace
 

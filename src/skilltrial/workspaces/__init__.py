@@ -55,6 +55,7 @@ def fresh(
     access: Access,
     stage_files: bool = False,
     git: bool,
+    memory: bool = True,
 ) -> Iterator[Workspace]:
     """A workspace that is gone afterwards, unless it was kept.
 
@@ -63,10 +64,11 @@ def fresh(
         skills: staged at `<skill_dir>/<name>/`, unseen by git and by the manifest; () in a baseline.
         git: a repository with the fixtures in one base commit, unless they bring a repository.
         stage_files: the fixtures are in git's index only, the base commit is empty.
+        memory: `/dev/shm` may be chosen.
     Raises:
         CellError: no place will do, a fixture cannot land, or its bytes are missing.
     """
-    folder = Path(tempfile.mkdtemp(prefix="skilltrial-", dir=choose(base)))
+    folder = Path(tempfile.mkdtemp(prefix="skilltrial-", dir=choose(base, memory=memory)))
     workspace = None
     try:
         with sandbox.enter(folder, access) as place:

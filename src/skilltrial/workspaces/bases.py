@@ -21,14 +21,16 @@ _ROOM_BYTES = 1 << 30
 _checked: dict[str, tuple[int, str | None]] = {}
 
 
-def choose(base: Path | None) -> Path:
+def choose(base: Path | None, *, memory: bool = True) -> Path:
     """The folder to make workspaces in, resolved: the one asked for, else memory with room, else the temporary folder.
+
+    `memory=False` leaves `/dev/shm` out, for programs that put a `/dev` of their own around their commands.
 
     Raises:
         CellError: none will do; the message names what is in the way.
     """
     reasons = []
-    for folder in [base] if base else _candidates():
+    for folder in [base] if base else _candidates(memory):
         try:
             folder.mkdir(parents=True, exist_ok=True)
             resolved = folder.resolve(strict=True)
@@ -66,10 +68,10 @@ def _found_in(place: str) -> str | None:
     return known[1]
 
 
-def _candidates() -> Iterator[Path]:
-    memory = Path("/dev/shm")
-    if _has_room(memory):
-        yield memory
+def _candidates(memory: bool) -> Iterator[Path]:
+    shared = Path("/dev/shm")
+    if memory and _has_room(shared):
+        yield shared
     yield Path(tempfile.gettempdir())
     if os.name == "posix":
         yield Path("/var/tmp")
