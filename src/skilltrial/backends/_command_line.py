@@ -24,6 +24,7 @@ from skilltrial.records.evidence import AgentRun
 from skilltrial.records.plan import Target
 from skilltrial.records.record import JsonObject, Record
 from skilltrial.records.suite import Limits
+from skilltrial.sandboxes import programs
 from skilltrial.seams import Capabilities, Command, Exit, Job, Machine, Place, Probe, Stop, Watch
 from skilltrial.system import environment, processes
 from skilltrial.system.files import inside, read_capped, remove_tree, write_atomic
@@ -63,6 +64,8 @@ class CommandLine(Record):
     doors: ClassVar[Doors]
     key_variable: ClassVar[str] = ENDPOINT_KEY
     """Where the program looks for the key of an endpoint of the user's own."""
+    usual_hosts: ClassVar[tuple[str, ...]] = ()
+    """`host:port` of its model where the user names no endpoint and there is only one that it calls."""
     usual_keys: ClassVar[tuple[str, ...]] = ("OPENAI_API_KEY",)
     """Variables of the user that may hold that key when `api_key_env` names none."""
     leaves: ClassVar[tuple[str, ...]] = ()
@@ -82,6 +85,8 @@ class CommandLine(Record):
     """How hard the model is to think, in the program's own words: low, medium, high, …"""
     allowed_tools: tuple[str, ...] = ()
     """Tools it may use, in the program's own spelling; () allows all."""
+    model_hosts: tuple[str, ...] = ()
+    """`host:port` of its model, for a network that leads nowhere else and when no base_url is given."""
     args: tuple[str, ...] = ()
     """More arguments, put after ours."""
     settings: JsonObject = {}
@@ -199,11 +204,13 @@ class CommandLine(Record):
         return shutil.which(self.path or self.program, path=machine.environ.get("PATH", os.defpath))
 
     def installation(self, machine: Machine) -> tuple[Path, ...]:
-        """Folders that a sandbox has to show for the program to start: where it is called and where it really lies."""
+        """What a sandbox has to show for the program to start: where it is called, where it really lies, what interprets it."""
         program = self.executable(machine)
-        if program is None:
-            return ()
-        return tuple(dict.fromkeys((Path(program).parent, prefix_of(Path(program).resolve()))))
+        return programs.needs(Path(program), machine.environ.get("PATH", os.defpath)) if program else ()
+
+    def hosts(self) -> tuple[str, ...]:
+        """`host:port` of its model; () where that is not known."""
+        return (address_of(self.base_url),) if self.base_url else self.model_hosts or self.usual_hosts
 
     def login(self, machine: Machine) -> Login | None:
         """How it is let in; None: not at all."""
@@ -396,14 +403,6 @@ def version_of(program: str, machine: Machine) -> tuple[str | None, str]:
     return _version(program, (status.st_mtime_ns, status.st_size), path, str(machine.temp))
 
 
-def prefix_of(real: Path) -> Path:
-    """The folder that holds all of an installed program: above `node_modules`, else the file's own."""
-    for parent in real.parents:
-        if parent.name == "node_modules":
-            return parent
-    return real.parent
-
-
 def rooted(url: str, ending: str = "/v1") -> str:
     """The URL for programs that want the API's version in it: an address without a path gets it."""
     plain = url.rstrip("/")
@@ -416,6 +415,12 @@ def bare(url: str, *endings: str) -> str:
     for ending in endings:
         plain = plain.removesuffix(ending)
     return plain
+
+
+def address_of(url: str) -> str:
+    """`host:port` that an URL leads to."""
+    parts = urlsplit(url)
+    return f"{parts.hostname or url}:{parts.port or (80 if parts.scheme == 'http' else 443)}"
 
 
 def shown_host(url: str | None) -> str:

@@ -15,6 +15,7 @@ from skilltrial.records.evidence import Activation, AgentRun
 from skilltrial.records.plan import Target
 from skilltrial.records.record import JsonObject, Record
 from skilltrial.records.suite import EMPTY_TREE
+from skilltrial.sandboxes import programs
 from skilltrial.seams import Capabilities, Command, Job, Machine, Probe, Watch
 from skilltrial.system.files import safe_name
 
@@ -59,6 +60,14 @@ class Adapter(Record):
         if not os.access(self.program, os.X_OK):
             return Probe(False, f"'{self.path}' is not executable; run: chmod +x {self.path}")
         return Probe(True, "found; isolation is left to the adapter", program=str(self.program))
+
+    def executable(self, machine: Machine) -> str | None:
+        """Where it is, as it is started."""
+        return str(self.program)
+
+    def installation(self, machine: Machine) -> tuple[Path, ...]:
+        """What a sandbox has to show for it to start: the file alone, for its folder may hold more than a run should see."""
+        return programs.needs(self.program, machine.environ.get("PATH", os.defpath))
 
     @contextmanager
     def open(self, machine: Machine) -> Iterator[AdapterRunner]:

@@ -42,6 +42,7 @@ class ClaudeCode(CommandLine):
         files=(Kept(".claude/.credentials.json", claude_token, "CLAUDE_CONFIG_DIR"),),
         keychain=("Claude Code-credentials", claude_token),
     )  # fmt: skip
+    usual_hosts: ClassVar[tuple[str, ...]] = ("api.anthropic.com:443",)
     key_variable: ClassVar[str] = "ANTHROPIC_API_KEY"
     usual_keys: ClassVar[tuple[str, ...]] = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
     turns_are_enforced: ClassVar[bool] = True

@@ -37,6 +37,9 @@ class Gemini(CommandLine):
         clouds={"GOOGLE_GENAI_USE_VERTEXAI": ("GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION")},
         files=(Kept(_OAUTH, whole_copy(_OAUTH, "access_token")),),
     )
+    usual_hosts: ClassVar[tuple[str, ...]] = (
+        "generativelanguage.googleapis.com:443", "cloudcode-pa.googleapis.com:443", "oauth2.googleapis.com:443",
+    )  # fmt: skip
     key_variable: ClassVar[str] = "GEMINI_API_KEY"
     usual_keys: ClassVar[tuple[str, ...]] = ("GEMINI_API_KEY",)
     turns_are_enforced: ClassVar[bool] = True

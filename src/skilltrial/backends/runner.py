@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from skilltrial.records.evidence import AgentRun
 from skilltrial.records.plan import Target
 from skilltrial.records.record import JsonObject, Record
 from skilltrial.records.suite import Skill
+from skilltrial.sandboxes import programs
 from skilltrial.seams import Capabilities, Command, Job, Machine, Probe, Watch
 
 LONGEST_VARIABLE = 131_000
@@ -70,6 +72,16 @@ class Runner(Record):
         if bash is None:
             return Probe(False, "bash is not on PATH, and runners are bash scripts")
         return Probe(True, "found; isolation is left to the runner", program=str(file))
+
+    def executable(self, machine: Machine) -> str | None:
+        """Where the script is."""
+        file = self.file()
+        return str(file) if file else None
+
+    def installation(self, machine: Machine) -> tuple[Path, ...]:
+        """What a sandbox has to show for it to start: the script alone, and bash."""
+        path = machine.environ.get("PATH", os.defpath)
+        return tuple(found for start in (self.file(), _bash(machine)) if start for found in programs.needs(Path(start), path))
 
     @contextmanager
     def open(self, machine: Machine) -> Iterator[ScriptRunner]:

@@ -89,6 +89,8 @@ def target_options(function: F) -> F:
         click.option("--pricing-config", hidden=True, metavar="FILE"),
         click.option("--env", "env", multiple=True, metavar="NAME", help="Let a variable through to agent programs; repeatable."),
         click.option("--sandbox", help="none, bwrap, docker, podman or auto."),
+        click.option("--network", type=click.Choice(["on", "model-only", "off"]), help="What runs behind walls may reach (default on)."),
+        click.option("--image", metavar="NAME", help="Image for docker and podman."),
     )  # fmt: skip
 
 
@@ -264,7 +266,7 @@ def handbook_skills(cwd: Path, *, always: bool = False) -> tuple[str, ...]:
 
 _SAME = (
     "eval_ids", "include", "exclude", "with_tags", "side_effect_levels", "library", "strict", "skip_invalid", "prose_checks",
-    "stage", "judge_base_url", "judge_api_key_env", "env", "sandbox", "repetitions", "baseline", "concurrency", "timeout_s",
+    "stage", "judge_base_url", "judge_api_key_env", "env", "sandbox", "network", "image", "repetitions", "baseline", "concurrency", "timeout_s",
     "retries", "max_output_bytes", "metric", "grade_later", "reuse", "certify", "seed", "shard", "run_id", "keep_workspaces", "yes",
     "source_repo",
 )  # fmt: skip

@@ -44,8 +44,9 @@ _ASE = {
 }
 _SCALARS = (
     "judge", "judge_base_url", "judge_api_key_env", "judge_mode", "baseline", "repetitions", "concurrency", "timeout_s",
-    "retries", "max_output_bytes", "metric", "margin", "prose_checks", "stage", "gate", "sandbox", "keep_workspaces",
-    "workspaces_dir", "workspace", "run_id", "source_repo", "strict", "skip_invalid", "library", "grade_later", "reuse", "certify",
+    "retries", "max_output_bytes", "metric", "margin", "prose_checks", "stage", "gate", "sandbox", "network", "image",
+    "keep_workspaces", "workspaces_dir", "workspace", "run_id", "source_repo", "strict", "skip_invalid", "library", "grade_later",
+    "reuse", "certify",
     "replay", "seed", "shard", "yes", "hook_timeout_s", "target", "env", "max_cost_usd", "max_calls", "max_duration_s",
 )  # fmt: skip
 """Settings that a variable can hold: `SKILLTRIAL_REPETITIONS=3`. `env` is a list with commas."""
@@ -312,6 +313,7 @@ _CONVERTED: dict[str, Callable[[Any, Path], dict[str, Any]]] = {
     "workspace": _folder("workspace"),
     "workspaces_dir": _folder("workspaces_dir"),
     "replay": _folder("replay"),
+    "network": lambda value, base: {"network": {True: "on", False: "off"}.get(value, value)},
 }
 """Keys of the file that become something else in the settings; the others are taken as they are."""
 

@@ -25,6 +25,8 @@ def options_of(config: Config, xfail: Sequence[str], skipped_skills: Sequence[st
         "concurrency": config.concurrency,
         "retries": config.retries,
         "sandbox": config.sandbox,
+        "network": config.network,
+        "image": config.image,
         "keep_workspaces": config.keep_workspaces,
         "workspaces_dir": config.workspaces_dir,
         "grade_later": config.grade_later,

@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from skilltrial.records.plan import Budgets, Hooks
+from skilltrial.records.plan import Budgets, Hooks, Network
 from skilltrial.records.record import JsonObject, Record
 from skilltrial.records.suite import SideEffectLevel
 
@@ -143,6 +143,8 @@ class Config(Record):
     budgets: Budgets = Budgets()
     hooks: Hooks = Hooks()
     sandbox: str | None = None
+    network: Network | None = None
+    image: str | None = None
     env: tuple[str, ...] = ()
     keep_workspaces: Literal["never", "failed", "all"] | None = None
     workspaces_dir: str | None = None

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, JsonValue, Tag
 
 from skilltrial.records.config import GateConfig, LoggingConfig, ReportConfig, SuiteConfig, TargetConfig
-from skilltrial.records.plan import Budgets, Hooks
+from skilltrial.records.plan import Budgets, Hooks, Network
 from skilltrial.records.record import JsonObject, Record
 from skilltrial.records.suite import SideEffectLevel, Stage
 
@@ -121,7 +121,11 @@ class ConfigFile(Record):
     hooks: Hooks = Hooks()
     """Shell commands before the first run, after each grading and at the end."""
     sandbox: str | None = None
-    """Isolation of agent programs: auto, none or a sandbox's name. Default auto."""
+    """Isolation of agent programs: auto, none, bwrap, docker or podman. Default auto."""
+    network: Network | bool | None = None
+    """What agent programs behind walls may reach: on, model-only or off. Default on. YAML reads on and off as true and false."""
+    image: str | None = None
+    """Image for docker and podman; it holds the agent program, or the libraries that the installed one needs."""
     env: tuple[str, ...] = ()
     """Names of variables let through to agent programs; their values are never stored."""
     keep_workspaces: Literal["never", "failed", "all"] | None = None

@@ -14,6 +14,10 @@ WITH_SKILL = "with_skill"
 WITHOUT_SKILL = "without_skill"
 
 
+Network = Literal["on", "model-only", "off"]
+"""What a program may reach."""
+
+
 class Arm(Record):
     """One variant under comparison for one skill: which skill folders a run may see."""
 
@@ -48,6 +52,10 @@ class Target(Record):
     """How the skill reaches it."""
     sandbox: str = "none"
     """Level its runs are started at, decided when the plan was made."""
+    network: Network = "on"
+    """What its runs may reach; anything but `on` needs walls."""
+    image: str | None = None
+    """Image of its runs, for docker and podman."""
 
 
 class Judge(Record):
@@ -189,6 +197,8 @@ class Options(Record):
     retries: int = 1
     limits: Limits = Limits()
     sandbox: str = "auto"
+    network: Network = "on"
+    image: str | None = None
     env: tuple[str, ...] = ()
     keep_workspaces: Literal["never", "failed", "all"] = "never"
     workspaces_dir: str | None = None

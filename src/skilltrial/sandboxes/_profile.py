@@ -11,7 +11,7 @@ from skilltrial.sandboxes.programs import SYSTEM, is_system
 from skilltrial.seams import Access
 
 ETC = (
-    "ssl", "pki", "ca-certificates", "ca-certificates.conf", "crypto-policies", "resolv.conf", "nsswitch.conf", "host.conf",
+    "ssl", "pki", "ca-named", "ca-named.conf", "crypto-policies", "resolv.conf", "nsswitch.conf", "host.conf",
     "gai.conf", "protocols", "services", "localtime", "timezone", "locale.conf", "alternatives", "ld.so.cache", "ld.so.conf",
     "ld.so.conf.d", "mime.types", "magic", "fonts", "terminfo", "inputrc", "perl", "python3", "java", "ImageMagick-6",
 )  # fmt: skip
@@ -35,14 +35,12 @@ def bare() -> tuple[str, ...]:
     return (*_namespaces(Access()), *_system())
 
 
-def walls(
-    root: Path, home: Path, access: Access, identity: Mapping[str, Path], certificates: Sequence[str] = ()
-) -> tuple[str, ...]:
+def walls(root: Path, home: Path, access: Access, identity: Mapping[str, Path], named: Sequence[str] = ()) -> tuple[str, ...]:
     """The walls around a place.
 
     Args:
         identity: files of ours by the path they are shown at.
-        certificates: files and folders to show.
+        named: files and folders that variables name, to be shown.
     """
     everything = Path("/") in access.readable
     arguments = [*_namespaces(access), *(_all_of_it() if everything else _system())]
@@ -50,7 +48,7 @@ def walls(
         arguments += ["--ro-bind", str(file), place]
     arguments += ["--bind", f"{home}/tmp", "/tmp"]
     if not everything:
-        arguments += _shown([path for path in (*access.readable, *_tools(), *map(Path, certificates)) if not is_system(path)])
+        arguments += _shown([path for path in (*access.readable, *_tools(), *map(Path, named)) if not is_system(path)])
     for folder in (root, home, *access.writable):
         arguments += ["--bind", str(folder), str(folder)]
     return (*arguments, *(() if everything else ("--remount-ro", "/")), "--remount-ro", "/dev")

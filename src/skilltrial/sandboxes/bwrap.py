@@ -61,7 +61,7 @@ class Walled:
         env = self.environment(command.env)
         if "/" not in command.argv[0] and shutil.which(command.argv[0], path=env.get("PATH", os.defpath)) is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), command.argv[0])
-        walls = _profile.walls(self.root, self.home, self.access, self.identity, environment.certificates(env))
+        walls = _profile.walls(self.root, self.home, self.access, self.identity, environment.named_files(env))
         cwd = command.cwd or self.root
         with _doors.opened(self.doors) as way:
             exit_ = _running.run(

@@ -74,9 +74,9 @@ def callers(caller: Mapping[str, str], passed: Mapping[str, str], own: Mapping[s
     return {name: value for name, value in merged.items() if name not in marks}
 
 
-def certificates(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Files and folders with certificates that variables name."""
-    named = (environ.get(name, "") for name in sorted(_NETWORK) if "CERT" in name or "CA" in name)
+def named_files(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Files and folders with certificates and credentials that variables name."""
+    named = (environ.get(name, "") for name in (*sorted(_NETWORK), "GOOGLE_APPLICATION_CREDENTIALS"))
     return tuple(dict.fromkeys(path for path in named if path.startswith("/")))
 
 
