@@ -30,6 +30,8 @@ class Open:
 
     def succeeded(self, key: str) -> None: ...
 
+    def allow(self, key: str, slots: int) -> None: ...
+
 
 class Patient:
     """The Watch seam: ends a run when told to, never by itself."""

@@ -49,7 +49,8 @@ def replayed(folder: str, scenario: str, skills: tuple[str, ...] = (SKILL,)) -> 
     left = ROOT / folder / f"{scenario}.usage.json"
     if left.exists():
         reader.file("usage.json", left.read_bytes())
-    return reader.close(exit_of(folder, scenario, reader.doom))
+    run: AgentRun = reader.close(exit_of(folder, scenario, reader.doom))
+    return run
 
 
 def test_every_recording_has_an_expectation_and_the_other_way_round() -> None:

@@ -152,7 +152,7 @@ class OpenCodeReader(Reader):
         elif kind == "step_finish":
             self._step(part)
         elif kind == "error":
-            self._error(at(record, "error"))
+            self._error(at(record, "error") or record)
 
     def _part(self, part: Any) -> None:
         text, message = text_at(part, "text"), text_at(part, "messageID")
@@ -189,7 +189,7 @@ class OpenCodeReader(Reader):
 
     def _error(self, error: Any) -> None:
         name = text_at(error, "name")
-        message = text_at(error, "data", "message") or name or "an error"
+        message = text_at(error, "data", "message") or text_at(error, "message") or name or "an error"
         trouble = Trouble(message, count_at(error, "data", "statusCode"), self._KINDS.get(name))
         self._fail(trouble)
         self.ended, self.failure = True, trouble
