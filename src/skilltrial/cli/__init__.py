@@ -29,11 +29,13 @@ MORE = {
     "show": "One cell: prompt, final text, checks with evidence.",
     "export": "Write an experiment in another form.",
     "cleanup": "Remove what `cleanup.json` recorded.",
+    "history": "Rates and lift of one experiment after the other.",
+    "import": "Another tool's results as an experiment.",
     "merge": "Put the shards of one experiment together.",
     "schema": "JSON Schemas of all files.",
 }
 ALIASES = {"doctor": "agents"}
-MODULES = {"list": "list_"}
+MODULES = {"list": "list_", "import": "import_"}
 
 
 class Commands(click.Group):

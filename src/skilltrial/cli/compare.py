@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from skilltrial.cli.faces import Session
+from skilltrial.cli.views import opened_view
 
 
 @click.command("compare")
@@ -15,15 +16,11 @@ from skilltrial.cli.faces import Session
 @click.option("--exit-code", is_flag=True, help="Exit 1 when a case got worse.")
 def command(one: str, other: str, workspace: str | None, format_: str, exit_code: bool) -> int:
     """Two experiments side by side (default: the last two). A case has changed only with three repetitions on both sides."""
-    from skilltrial import analyze, store
+    from skilltrial import analyze
     from skilltrial.reports import comparison
 
     session = Session()
-    folders = [session.locate(which, workspace) for which in (one, other)]
-    with (
-        store.open_(folders[0], write=False, redactor=session.redactor) as first,
-        store.open_(folders[1], write=False, redactor=session.redactor) as second,
-    ):
+    with opened_view(session, one, workspace) as first, opened_view(session, other, workspace) as second:
         found = analyze.compare(first, second)
     render = {"json": comparison.as_json, "markdown": comparison.as_markdown}.get(format_, comparison.as_text)
     click.echo(session.redactor.text(render(found))[0])

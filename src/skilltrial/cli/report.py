@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from skilltrial.cli.faces import Session, print_summary, say
+from skilltrial.cli.views import opened_view, place_for_pages
 
 
 @click.command("report")
@@ -34,21 +35,21 @@ def command(
     exit_code: bool,
     iteration: int | None,
 ) -> int:
-    """The report of EXPERIMENT (a folder, N, latest or previous). Nothing is run."""
+    """The report of EXPERIMENT (a folder, N, latest or previous, or another tool's result tree). Nothing is run."""
     from pathlib import Path
 
-    from skilltrial import analyze, registry, store
+    from skilltrial import analyze, registry
     from skilltrial.cli.options import check_outputs
     from skilltrial.flows.out import FolderOut
     from skilltrial.flows.trial import write_outputs
 
     session = Session()
     check_outputs(outputs)
-    folder = session.locate(str(iteration) if iteration else experiment, workspace)
-    with store.open_(folder, write=False, redactor=session.redactor) as opened:
+    with opened_view(session, str(iteration) if iteration else experiment, workspace) as opened:
         summary = analyze.summary(opened, metric=metric, scope=scope)
         write_outputs([str(Path(session.cwd, name)) for name in outputs], summary, opened, session.redactor)
         if format_ == "html":
+            folder = place_for_pages(session, opened, workspace)
             registry.get("reports", "html")().write(summary, opened, FolderOut(folder, session.redactor))
             click.echo(folder / "report" / "index.html")
         else:

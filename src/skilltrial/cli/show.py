@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from skilltrial.cli.faces import Session, width
+from skilltrial.cli.views import opened_view
 
 
 @click.command("show")
@@ -19,13 +20,11 @@ def command(cell: str, experiment: str, workspace: str | None, format_: str, ver
 
     CELL is skill/case/target/arm/repetition, or as much of it as is clear.
     """
-    from skilltrial import store
     from skilltrial.flows.lookup import Lookup
     from skilltrial.reports import cell as page
 
     session = Session()
-    folder = session.locate(experiment, workspace)
-    with store.open_(folder, write=False, redactor=session.redactor) as opened:
+    with opened_view(session, experiment, workspace) as opened:
         result = opened.result_of(Lookup(opened.plan).cell(cell))
         if format_ == "json":
             text = page.as_json(result, opened)

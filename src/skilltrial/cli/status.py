@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from skilltrial.cli.faces import Session
+from skilltrial.cli.views import opened_view
 
 
 @click.command("status")
@@ -15,12 +16,11 @@ from skilltrial.cli.faces import Session
 @click.option("--iteration", "-i", type=int, hidden=True)
 def command(experiment: str, workspace: str | None, format_: str, exit_code: bool, iteration: int | None) -> int:
     """What happened in EXPERIMENT (a folder, N, latest or previous): done, failed, not measured, spent."""
-    from skilltrial import analyze, store
+    from skilltrial import analyze
     from skilltrial.reports import status
 
     session = Session()
-    folder = session.locate(str(iteration) if iteration else experiment, workspace)
-    with store.open_(folder, write=False, redactor=session.redactor) as opened:
+    with opened_view(session, str(iteration) if iteration else experiment, workspace) as opened:
         summary = analyze.summary(opened)
     text = summary.model_dump_json(indent=2) if format_ == "json" else status.render(summary)
     click.echo(session.redactor.text(text)[0])

@@ -14,7 +14,9 @@ from skilltrial.system.files import read_capped
 MOST_BYTES = 64 * 1024 * 1024
 """Of one JSON file."""
 TEXT_BYTES = 4 * 1024 * 1024
-DEPTH = 12
+DEPTH = 9
+MOST_FOLDERS = 50_000
+"""Looked into for one tree."""
 _NEVER = frozenset({"outputs", "inputs", "node_modules", "skill-snapshot", "target", ".git", ".history", "__pycache__"})
 """Folders that hold what runs left or were given, never results."""
 
@@ -47,20 +49,24 @@ def text_at(*paths: Path) -> str | None:
 
 def folders(root: Path, names: Collection[str] = ("grading.json",)) -> Iterator[Path]:
     """Every folder below (or at) `root` that holds a file or folder of one of these names, in order of path."""
-    yield from _folders(root, frozenset(names), DEPTH)
-
-
-def _folders(folder: Path, names: frozenset[str], depth: int) -> Iterator[Path]:
-    try:
-        entries = sorted(os.scandir(folder), key=lambda entry: in_order(entry.name))
-    except OSError:
-        return
-    if any(entry.name in names for entry in entries):
-        yield folder
-    if depth:
-        for entry in entries:
-            if entry.name not in _NEVER and entry.is_dir(follow_symlinks=False):
-                yield from _folders(Path(entry.path), names, depth - 1)
+    wanted = frozenset(names)
+    waiting = [(root, 0)]
+    for _ in range(MOST_FOLDERS):
+        if not waiting:
+            return
+        folder, depth = waiting.pop()
+        try:
+            entries = sorted(os.scandir(folder), key=lambda entry: in_order(entry.name), reverse=True)
+        except OSError:
+            continue
+        if any(entry.name in wanted for entry in entries):
+            yield folder
+        if depth < DEPTH:
+            waiting += [
+                (Path(entry.path), depth + 1)
+                for entry in entries
+                if entry.name not in _NEVER and entry.is_dir(follow_symlinks=False)
+            ]
 
 
 def children(folder: Path) -> list[Path]:

@@ -81,6 +81,12 @@ class ForeignExperiment:
     def stops(self) -> tuple[StopLine, ...]:
         return self._stops
 
+    def sent(self, evidence: Evidence) -> JsonObject | None:
+        """What was sent in that run, where the tree holds it."""
+        data = self.blob(evidence.sent.digest) if evidence.sent else None
+        sent = json.loads(data) if data else None
+        return sent if isinstance(sent, dict) else None
+
     def blob(self, digest_: str) -> bytes | None:
         held = self._blobs.get(digest_)
         if not isinstance(held, Path):

@@ -1,0 +1,95 @@
+"""A series of experiments, ours and others', as one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from skilltrial import analyze, formats, store
+from skilltrial.records.history import Entry, History
+from skilltrial.records.summary import Lift, Rate, Summary
+from skilltrial.system.redaction import Redactor
+
+
+def history(places: Sequence[Path], redactor: Redactor, skill: str | None = None, target: str | None = None) -> History:
+    """Every experiment at or below the places, oldest first; those of other tools as they lie. A place is read once."""
+    entries = [
+        entry
+        for summary, folder, format_ in _summaries(dict.fromkeys(places), redactor)
+        for entry in entries_of(summary, folder, format_)
+        if skill in (None, entry.skill) and target in (None, entry.target)
+    ]
+    groups = dict.fromkeys((entry.skill, entry.target, entry.arm, entry.baseline, entry.activation) for entry in entries)
+    order = {group: place for place, group in enumerate(groups)}
+    entries.sort(
+        key=lambda entry: (
+            order[entry.skill, entry.target, entry.arm, entry.baseline, entry.activation],
+            entry.created_at,
+        )
+    )
+    return History(entries=tuple(entries))
+
+
+def _summaries(places: Iterable[Path], redactor: Redactor) -> Iterator[tuple[Summary, Path, str]]:
+    for place in places:
+        ours = [place] if (place / "experiment.json").is_file() else list(store.experiments(place))
+        for folder in ours:
+            yield _of_ours(folder, redactor), folder, "skilltrial"
+        if not ours:
+            for tree in formats.trees(place):
+                view = tree.read()
+                yield analyze.summary(view), tree.root, view.format
+
+
+def _of_ours(folder: Path, redactor: Redactor) -> Summary:
+    """The stored Summary where it is newer than the last step, else a new one."""
+    stored, journal = folder / "summary.json", folder / "results.jsonl"
+    try:
+        if stored.stat().st_mtime_ns >= journal.stat().st_mtime_ns:
+            return Summary.from_stored(stored.read_bytes())
+    except (OSError, ValidationError):
+        pass
+    with store.open_(folder, write=False, redactor=redactor) as opened:
+        return analyze.summary(opened)
+
+
+def entries_of(summary: Summary, folder: Path, format_: str) -> Iterator[Entry]:
+    """One per lift, and one per rate of an arm that has none."""
+    rates = {(row.skill, row.target, row.arm, row.activation): row for row in summary.rates}
+    told = set()
+    for lift in summary.lifts:
+        arm, baseline = (rates.get((lift.skill, lift.target, name, lift.activation)) for name in (lift.arm, lift.baseline))
+        told |= {(lift.skill, lift.target, name, lift.activation) for name in (lift.arm, lift.baseline)}
+        yield _entry(summary, folder, format_, lift, arm, baseline)
+    for key, rate in rates.items():
+        if key not in told:
+            lift = Lift(skill=rate.skill, target=rate.target, arm=rate.arm, baseline="", activation=rate.activation)
+            yield _entry(summary, folder, format_, lift, rate, None)
+
+
+def _entry(summary: Summary, folder: Path, format_: str, lift: Lift, arm: Rate | None, baseline: Rate | None) -> Entry:
+    costs = [row.cost_usd.total for row in (arm, baseline) if row and row.cost_usd and row.cost_usd.total is not None]
+    return Entry(
+        experiment=summary.experiment,
+        folder=str(folder),
+        format=format_,
+        created_at=summary.created_at,
+        skill=lift.skill,
+        target=lift.target,
+        arm=lift.arm,
+        baseline=lift.baseline or None,
+        activation=lift.activation,
+        metric=summary.metric,
+        lift=lift.lift,
+        low=lift.low,
+        high=lift.high,
+        verdict=lift.verdict,
+        pass_rate=arm.pass_rate if arm else None,
+        baseline_rate=baseline.pass_rate if baseline else None,
+        cases=lift.cases or (arm.cases if arm else 0),
+        graded=arm.graded if arm else 0,
+        planned=arm.cells if arm else 0,
+        cost_usd=sum(costs) if costs else None,
+    )
