@@ -155,7 +155,7 @@ def test_history_tells_one_line_per_experiment_oldest_first(skilltrial: Callable
 def test_history_takes_other_tools_workspaces_as_they_are(skilltrial: Callable[..., Said]) -> None:
     text = skilltrial("history", DATA / "ase-py" / "repeated-runs").out
     assert "format-json · fake, with skill against without skill, forced on" in text
-    assert "2026-11-29  iteration-1" in text and "+17 (-54 to +76)" in text and "not measured" in text
+    assert "2026-11-29 iteration-1" in text and "+17 (-54 to +76)" in text and "not measured" in text
     entries = skilltrial("history", DATA / "sab", "--target", "gemini", "--format", "json").json["entries"]
     assert [(entry["baseline"], entry["pass_rate"], entry["format"]) for entry in entries] == [(None, 0.5, "sab")]
 
