@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from skilltrial import registry
-from skilltrial.backends._command_line import CommandLine, bare, rooted
+from skilltrial.backends._address import bare, rooted
+from skilltrial.backends._command_line import CommandLine
 from skilltrial.records.plan import Target
 from skilltrial.records.suite import Limits
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from skilltrial import registry
-from skilltrial.backends._command_line import _over_a_cap
+from skilltrial.backends._running import over_a_cap
 from skilltrial.backends.agy import Agy
 from skilltrial.backends.copilot import Copilot
 from skilltrial.backends.gemini import Gemini
@@ -252,7 +252,7 @@ def test_a_program_without_limits_is_held_to_ours(limits: Limits, outcome: str |
     reader = OpenCode().reader()
     for record in (part("a"), step("tool-calls"), part("b", "m2"), step("tool-calls")):
         reader.feed(json.dumps(record).encode())
-    stop = _over_a_cap(reader, limits, False)
+    stop = over_a_cap(reader, limits, False)
     assert (stop.outcome if stop else None) == outcome
     assert stop is None or (reason or "") in stop.reason
 

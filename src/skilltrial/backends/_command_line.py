@@ -4,30 +4,22 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
-import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Self
-from urllib.parse import urlsplit
 
 from skilltrial.backends import _login, _program
+from skilltrial.backends._address import address_of, shown_host
 from skilltrial.backends._login import Doors, Login
-from skilltrial.backends._program import Failure
+from skilltrial.backends._running import CommandLineRunner
 from skilltrial.backends._stream import Reader
-from skilltrial.records.evidence import AgentRun
+from skilltrial.backends._version import version_of
 from skilltrial.records.plan import Target
 from skilltrial.records.record import JsonObject, Record
-from skilltrial.records.suite import Limits
 from skilltrial.sandboxes import programs
-from skilltrial.seams import Capabilities, Command, Exit, Job, Machine, Place, Probe, Stop, Watch
-from skilltrial.system import environment, processes
-from skilltrial.system.files import inside, read_capped, remove_tree, write_atomic
+from skilltrial.seams import Capabilities, Command, Job, Machine, Probe
 
 CONCURRENCY = min(4, os.cpu_count() or 1)
 ENDPOINT_KEY = "SKILLTRIAL_ENDPOINT_KEY"
@@ -35,11 +27,6 @@ ENDPOINT_KEY = "SKILLTRIAL_ENDPOINT_KEY"
 NO_KEY = "none"
 """Stands where a program insists on a key and the endpoint wants none."""
 _QUIET = {"NO_COLOR": "1", "TERM": "dumb"}
-_VERSION = re.compile(r"\d+\.\d+\.\d+[\w.+-]*")
-_VERSION_TIMEOUT_S = 60.0
-_KEPT_OUTPUT = 262_144
-"""Bytes of standard output kept as a log from its beginning, and as many from its end."""
-_LARGEST_LEFT_FILE = 1 << 20
 
 
 def abilities(**fields: Any) -> Capabilities:
@@ -163,7 +150,7 @@ class CommandLine(Record):
 
     def merged(self, settings: Mapping[str, Any]) -> bytes:
         """Our settings with the user's `settings` over them, as JSON."""
-        return json.dumps(_over(settings, self.settings), indent=1).encode()
+        return json.dumps(over(settings, self.settings), indent=1).encode()
 
     def missing(self, job: Job) -> tuple[str, ...]:
         """What was asked for and this program does not have: warnings of the run."""
@@ -253,205 +240,10 @@ class CommandLine(Record):
         return self.program
 
 
-class CommandLineRunner:
-    """One process per run."""
-
-    def __init__(self, backend: CommandLine, machine: Machine) -> None:
-        self.backend = backend
-        self.machine = machine
-
-    def run(self, job: Job, watch: Watch) -> AgentRun:
-        backend, place = self.backend, _program.place_of(job)
-        login = backend.login(self.machine)
-        if login is None or login.expired:
-            return _program.failed(Failure("infrastructure_error", backend.shut_out(login), setup=True))
-        for secret in login.secrets():
-            self.machine.redactor.learn(secret)
-        files = backend.login_files(login.source, backend.home_files(job)) if job.own_home else {}
-        for name, data in (*files.items(), *(login.files.items() if job.own_home else ())):
-            _put(place.home, name, data)
-        lacking = backend.furnish(place.home, self.machine) if job.own_home else ()
-        command = backend.command(job)
-        sent = _sent(command, files, place, login)
-        reader = backend.reader([skill.name for skill in job.skills], forced=job.forced and backend.forces())
-        if backend.base_url or backend.api_key_env:
-            reader.login_hint = f"check the key, which is taken from: {login.source}"
-        started, kept = datetime.now(UTC).isoformat(timespec="milliseconds"), _Kept()
-        exit_ = self._start(job, watch, command, login, reader, kept)
-        if isinstance(exit_, Failure):
-            return _program.failed(exit_, sent=sent)
-        run = self._ended(job, exit_, reader, started, sent, kept)
-        return run.model_copy(update={"warnings": (*lacking, *run.warnings)}) if lacking else run
-
-    def _start(self, job: Job, watch: Watch, command: Command, login: Login, reader: Reader, kept: _Kept) -> Exit | Failure:
-        place, began = _program.place_of(job), time.monotonic()
-
-        def on_line(line: bytes) -> Stop | None:
-            kept.add(line)
-            for event in reader.feed(line, round(time.monotonic() - began, 3)):
-                if stop := watch.heard(event):
-                    return stop
-            return reader.doom or _over_a_cap(reader, job.limits, self.backend.turns_are_enforced)
-
-        whole = Command(command.argv, {**command.env, **login.env}, command.stdin, command.cwd)
-        limits = job.limits.model_copy(update={"output_bytes": self.backend.max_output_bytes})
-        try:
-            return place.start(whole, limits, on_line, watch)
-        except OSError as error:
-            what = f"{command.argv[0]} could not be started: {error.strerror or error}"
-            return Failure("infrastructure_error", what, setup=True)
-
-    def _ended(self, job: Job, exit_: Exit, reader: Reader, started: str, sent: JsonObject, kept: _Kept) -> AgentRun:
-        place = _program.place_of(job)
-        for name in self.backend.leaves:
-            path = inside(place.home, name)
-            left = read_capped(path, _LARGEST_LEFT_FILE) if path else None
-            if left and not left.truncated:
-                reader.file(name, left.data)
-        run = reader.close(exit_)
-        leaked = (f"{exit_.leaked} of its processes outlived it and were ended",) if exit_.leaked else ()
-        return run.model_copy(
-            update={
-                "timing": run.timing.model_copy(update={"started_at": started, "duration_s": round(exit_.duration_s, 4)}),
-                "warnings": (*self.backend.missing(job), *run.warnings, *leaked),
-                "program_version": run.program_version or self._version(),
-                "sent": sent,
-                "logs": {name: data for name, data in (("stdout.log", kept.data()), ("stderr.log", exit_.stderr)) if data},
-            }
-        )
-
-    def _version(self) -> str | None:
-        program = self.backend.executable(self.machine)
-        return version_of(program, self.machine)[0] if program else None
-
-
-# ---------------------------------------------------------------- caps
-def _over_a_cap(reader: Reader, limits: Limits, turns_are_enforced: bool) -> Stop | None:
-    """Ends a run that goes on beyond what it may take, by what the stream has told so far."""
-    usage, requests = reader.usage, reader.requests or 0
-    if limits.max_requests is not None and requests > limits.max_requests:
-        return Stop("budget", f"more than {limits.max_requests} requests to the model")
-    if limits.max_turns is not None and not turns_are_enforced and requests > limits.max_turns:
-        return Stop("agent_error", f"turn limit of {limits.max_turns} reached")
-    tokens = (usage.input_tokens or 0) + (usage.output_tokens or 0)
-    if limits.max_tokens is not None and tokens > limits.max_tokens:
-        return Stop("budget", f"more than {limits.max_tokens:,} tokens")
-    if limits.max_cost_usd is not None and (usage.cost_usd or 0) > limits.max_cost_usd and not reader.ended:
-        return Stop("budget", f"more than {limits.max_cost_usd:g} USD")
-    return None
-
-
-class _Kept:
-    """Head and tail of what was printed."""
-
-    def __init__(self) -> None:
-        self._head = bytearray()
-        self._tail = bytearray()
-        self._size = 0
-
-    def add(self, line: bytes) -> None:
-        self._size += len(line)
-        room = _KEPT_OUTPUT - len(self._head)
-        if room > 0:
-            self._head += line[:room]
-            line = line[room:]
-        self._tail += line
-        if len(self._tail) > 4 * _KEPT_OUTPUT:
-            del self._tail[:-_KEPT_OUTPUT]
-
-    def data(self) -> bytes:
-        tail = bytes(self._tail[-_KEPT_OUTPUT:])
-        cut = self._size - len(self._head) - len(tail)
-        return bytes(self._head) + (f"\n[{cut} bytes cut]\n".encode() if cut else b"") + tail
-
-
-# ---------------------------------------------------------------- small things
-@cache
-def _version(program: str, stamp: tuple[int, int], path: str, temp: str) -> tuple[str | None, str]:
-    folder = Path(tempfile.mkdtemp(prefix="skilltrial-version-", dir=temp))
-    printed = bytearray()
-    try:
-        (folder / "tmp").mkdir()
-        start = processes.Start(
-            argv=(program, "--version"),
-            env=environment.clean({"PATH": path}, {}, _QUIET, folder),
-            cwd=str(folder),
-            output_bytes=1 << 20,
-            deadline=time.monotonic() + _VERSION_TIMEOUT_S,
-            roots=(str(folder),),
-        )
-        ended = processes.run(start, lambda line: printed.extend(line), lambda: None)
-    except OSError as error:
-        return None, str(error.strerror or error)
-    finally:
-        remove_tree(folder)
-    said = bytes(printed).decode("utf-8", "replace") + ended.stderr.decode("utf-8", "replace")
-    match = _VERSION.search(said)
-    if ended.returncode == 0 and match:
-        return match[0].rstrip("."), ""
-    how = "it did not answer in time" if ended.cause == "deadline" else f"'--version' ended with status {ended.returncode}"
-    return None, f"{how}: {said.strip()[-200:]}" if said.strip() else how
-
-
-def version_of(program: str, machine: Machine) -> tuple[str | None, str]:
-    """What `--version` says, asked once per file; None and why not."""
-    try:
-        status = Path(program).stat()
-    except OSError as error:
-        return None, str(error.strerror)
-    path = machine.environ.get("PATH", os.defpath)
-    return _version(program, (status.st_mtime_ns, status.st_size), path, str(machine.temp))
-
-
-def rooted(url: str, ending: str = "/v1") -> str:
-    """The URL for programs that want the API's version in it: an address without a path gets it."""
-    plain = url.rstrip("/")
-    return plain if urlsplit(plain).path else plain + ending
-
-
-def bare(url: str, *endings: str) -> str:
-    """The URL for programs that add the API's version themselves."""
-    plain = url.rstrip("/")
-    for ending in endings:
-        plain = plain.removesuffix(ending)
-    return plain
-
-
-def address_of(url: str) -> str:
-    """`host:port` that an URL leads to."""
-    parts = urlsplit(url)
-    return f"{parts.hostname or url}:{parts.port or (80 if parts.scheme == 'http' else 443)}"
-
-
-def shown_host(url: str | None) -> str:
-    """Host and path of an URL, without a password in it."""
-    parts = urlsplit(url or "")
-    return f"{parts.netloc.rpartition('@')[2]}{parts.path}" or str(url)
-
-
-def _over(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> dict[str, Any]:
+def over(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> dict[str, Any]:
+    """Nested settings of which the upper ones win."""
     merged = dict(lower)
     for key, value in upper.items():
         below = merged.get(key)
-        merged[key] = _over(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+        merged[key] = over(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
     return merged
-
-
-def _put(home: Path, name: str, data: bytes) -> None:
-    write_atomic(home / name, data, None)
-    (home / name).chmod(0o600)
-
-
-def _sent(command: Command, files: Mapping[str, bytes], place: Place, login: Login) -> JsonObject:
-    """What was sent and set, equal for equal cells: names of the place's folders stand for where they happen to lie."""
-
-    def plain(text: str) -> str:
-        return text.replace(str(place.home), "{home}").replace(str(place.root), "{workspace}")
-
-    return {
-        "argv": [plain(word) for word in command.argv],
-        "env": {name: plain(value) for name, value in command.env.items()},
-        "login": login.source,
-        "home_files": {name: plain(data.decode("utf-8", "replace")) for name, data in files.items()},
-        "prompt": command.stdin.decode("utf-8", "replace"),
-    }

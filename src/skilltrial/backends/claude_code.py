@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from skilltrial.backends._command_line import CommandLine, abilities, bare
+from skilltrial.backends._address import bare
+from skilltrial.backends._command_line import CommandLine, abilities
 from skilltrial.backends._json_line import added, amount_at, at, count_at
 from skilltrial.backends._login import Doors, Kept, claude_token
 from skilltrial.backends._messages import MessagesReader, total

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from skilltrial.backends._command_line import CommandLine, abilities, rooted
+from skilltrial.backends._address import rooted
+from skilltrial.backends._command_line import CommandLine, abilities
 from skilltrial.backends._json_line import added, at, count_at, name_at, names_at, parsed, prose, text_at
 from skilltrial.backends._login import Doors
 from skilltrial.backends._stream import Reader

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from skilltrial.backends._command_line import CommandLine, abilities, bare
+from skilltrial.backends._address import bare
+from skilltrial.backends._command_line import CommandLine, abilities
 from skilltrial.backends._json_line import at, count_at, name_at, text_at
 from skilltrial.backends._login import Doors, Kept, whole_copy
 from skilltrial.backends._stream import Reader

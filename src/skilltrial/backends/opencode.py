@@ -10,7 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from skilltrial.backends._command_line import ENDPOINT_KEY, CommandLine, _over, abilities, rooted
+from skilltrial.backends._address import rooted
+from skilltrial.backends._command_line import ENDPOINT_KEY, CommandLine, abilities, over
 from skilltrial.backends._json_line import added, amount_at, at, count_at, name_at, text_at
 from skilltrial.backends._login import Doors, Kept, providers_copy
 from skilltrial.backends._stream import Reader
@@ -61,7 +62,7 @@ class OpenCode(CommandLine):
 
     def environment(self, job: Job) -> Mapping[str, str]:
         return {
-            "OPENCODE_CONFIG_CONTENT": json.dumps(_over(self._config(job), self.settings)),
+            "OPENCODE_CONFIG_CONTENT": json.dumps(over(self._config(job), self.settings)),
             "OPENCODE_DISABLE_AUTOUPDATE": "1",
             "OPENCODE_DISABLE_MODELS_FETCH": "1",
             "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from skilltrial.backends._command_line import CommandLine, abilities, rooted
+from skilltrial.backends._address import rooted
+from skilltrial.backends._command_line import CommandLine, abilities
 from skilltrial.backends._json_line import count_at, names_at, text_at
 from skilltrial.backends._login import Doors, Kept, access_copy
 from skilltrial.backends._messages import MessagesReader
