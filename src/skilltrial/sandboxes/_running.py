@@ -50,12 +50,14 @@ def run(
     *,
     roots: tuple[Path, ...] = (),
     launcher: bool = False,
+    contained: bool = False,
     pass_fds: tuple[int, ...] = (),
 ) -> Exit:
     """Runs to the end; the whole tree is gone on return.
 
     Args:
-        launcher: argv starts the program behind walls that end all of it: nothing can leak.
+        launcher: argv starts the program behind walls that end all of it.
+        contained: nothing of the program can leak.
     Raises:
         OSError: argv cannot be started.
     """
@@ -80,7 +82,7 @@ def run(
         stdout_bytes=ended.stdout_bytes,
         stderr=ended.stderr,
         duration_s=ended.duration_s,
-        leaked=0 if launcher else ended.leaked,
+        leaked=0 if contained else ended.leaked,
         overflow=ended.cause == "overflow",
     )
 

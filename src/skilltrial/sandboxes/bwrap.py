@@ -43,6 +43,11 @@ class Walled:
     doors: tuple[_doors.Door, ...]
     """Ways out to the model, when there are no others."""
 
+    @property
+    def facts(self) -> dict[str, str]:
+        """What is recorded of these walls."""
+        return {"network": self.access.network, "bwrap": version(self.bwrap) or "unknown"}
+
     def environment(self, own: Mapping[str, str]) -> dict[str, str]:
         """All a program started here sees, `own` being what its backend sets. The home is the place's in any case."""
         if self.access.keep_home:
@@ -72,6 +77,7 @@ class Walled:
                 limits,
                 _running.Ears(on_line, watch),
                 launcher=True,
+                contained=True,
                 pass_fds=way.descriptors,
             )
         complaint = _OWN_COMPLAINT.match(exit_.stderr)
