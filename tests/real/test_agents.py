@@ -9,20 +9,18 @@ import json
 import os
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from scripted import CACHED_TOKENS, INPUT_TOKENS, OUTPUT_TOKENS, quarantine
-from scripted.programs import AGENTS, missing, path_for
+from scripted.programs import AGENTS, MODELS, missing, path_for
+from skilltrial import registry
 
 pytestmark = pytest.mark.real
 
-MODELS = {
-    "claude-code": "claude-sonnet-4-5", "codex": "gpt-5", "opencode": "scripted-model", "gemini": "gemini-2.5-pro",
-    "qwen": "scripted-model", "copilot": "scripted-model", "pi": "scripted-model",
-}  # fmt: skip
 READS = {"codex", "pi"}
 """They have no event for a skill; their model reads its file."""
 LEAVES = {"codex": [f"/tmp/codex-daemon-{os.geteuid()}"]}
@@ -100,8 +98,17 @@ def project(tmp_path: Path) -> Path:
     return skill.parent
 
 
-def test_a_trial_of_two_cases_two_arms_two_repetitions(program: str, project: Path, tmp_path: Path) -> None:
-    told = trial(program, project, tmp_path)
+@pytest.fixture(params=["none"])
+def level(request: pytest.FixtureRequest, machine_with: Callable[..., Any]) -> str:
+    name: str = request.param
+    probe = registry.get("sandboxes", name)().probe(machine_with(PATH=os.environ["PATH"]))
+    if not probe.ok:
+        pytest.skip(probe.reason)
+    return name
+
+
+def test_a_trial_of_two_cases_two_arms_two_repetitions(program: str, level: str, project: Path, tmp_path: Path) -> None:
+    told = trial(program, level, project, tmp_path)
     assert told["code"] == 0, told["stderr"]
     summary = json.loads(told["stdout"])
 
@@ -117,7 +124,7 @@ def test_a_trial_of_two_cases_two_arms_two_repetitions(program: str, project: Pa
     used = Counter(activated=4) if program not in READS else Counter(read=4)
     assert Counter({key: activation[key] for key in ("activated", "read", "forced", "not_seen", "unknown")}) == used
     (isolation,) = summary["isolation"]
-    assert isolation["clean"] is True, isolation["reason"]
+    assert (isolation["clean"], isolation["level"]) == (True, level), isolation["reason"]
 
     offered = Counter(name for request in told["requests"] for name in request["skills"])
     assert not [name for name in offered if name.startswith(("foreign-", "of-the-user"))]
@@ -132,10 +139,24 @@ def test_a_trial_of_two_cases_two_arms_two_repetitions(program: str, project: Pa
     )
 
 
-def trial(program: str, project: Path, tmp_path: Path) -> dict[str, Any]:
+def trial(program: str, level: str, project: Path, tmp_path: Path) -> dict[str, Any]:
     """What became of `skilltrial run` with one program as its target."""
     target = f"{program}:{MODELS[program]}"
-    words = ["run", "release-notes", "--target", target, "--base-url", "{url}", "-n", "2", "--judge", "none", "--no-config"]
+    words = [
+        "run",
+        "release-notes",
+        "--target",
+        target,
+        "--base-url",
+        "{url}",
+        "-n",
+        "2",
+        "--judge",
+        "none",
+        "--no-config",
+        "--sandbox",
+        level,
+    ]
     run = quarantine.order(
         tmp_path,
         argv=[sys.executable, "-m", "skilltrial", *words, "--format", "json"],

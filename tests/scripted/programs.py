@@ -48,6 +48,11 @@ SKILL_DIRS = {
     "qwen": ".agents/skills", "copilot": ".agents/skills", "pi": ".agents/skills",
 }  # fmt: skip
 COMMANDS = {"claude-code": "claude"}
+MODELS = {
+    "claude-code": "claude-sonnet-4-5", "codex": "gpt-5", "opencode": "scripted-model", "gemini": "gemini-2.5-pro",
+    "qwen": "scripted-model", "copilot": "scripted-model", "pi": "scripted-model",
+}  # fmt: skip
+"""Names that the program takes without knowing the endpoint."""
 
 
 def claude_code(url: str, home: Path, work: Path) -> Start:
