@@ -7,24 +7,51 @@ from pathlib import Path
 import click
 
 from skilltrial.cli.faces import Session
+from skilltrial.cli.views import opened_view, place_for_pages
+from skilltrial.errors import UsageError
 
-FORMATS = ("native", "markdown", "json", "csv", "junit", "html")
+FORMATS = (
+    "native", "standard", "skill-creator", "ase-npm", "ase-py", "sab", "handbook", "inspect",
+    "markdown", "json", "csv", "junit", "html",
+)  # fmt: skip
+OTHERS = frozenset({"standard", "skill-creator", "ase-npm", "ase-py", "sab", "handbook", "inspect"})
+"""Trees of other tools: each goes into a folder of its own."""
 
 
 @click.command("export")
 @click.argument("experiment", default="latest")
-@click.option("--format", "-f", "format_", type=click.Choice(FORMATS), default="native", help="native: a folder per cell.")
-@click.option("--output", "-o", metavar="DIR", help="Where to (default: the experiment's own folder).")
+@click.option(
+    "--format",
+    "-f",
+    "format_",
+    type=click.Choice(FORMATS),
+    default="native",
+    help="native: a folder per cell; the others: as that tool has it.",
+)
+@click.option(
+    "--output",
+    "-o",
+    metavar="DIR",
+    help="Where to (default: the experiment's own folder; for other tools' trees, export/FORMAT in it).",
+)
 @click.option("--workspace", "-w", metavar="DIR", help="Where experiments are.")
 def command(experiment: str, format_: str, output: str | None, workspace: str | None) -> int:
-    """Write EXPERIMENT in another form; the experiment itself stays as it is."""
-    from skilltrial import analyze, registry, store
+    """Write EXPERIMENT (ours, or another tool's result tree) in another form; it stays as it is.
+
+    What was not measured is null or left out, never 0.
+    """
+    from skilltrial import analyze, registry
     from skilltrial.flows.out import FolderOut
 
     session = Session()
-    folder = session.locate(experiment, workspace)
-    goal = Path(session.cwd, output) if output else folder
-    with store.open_(folder, write=False, redactor=session.redactor) as opened:
+    with opened_view(session, experiment, workspace) as opened:
+        place = place_for_pages(session, opened, workspace)
+        own = place / "export" / format_ if format_ in OTHERS else place
+        goal = Path(session.cwd, output) if output else own
+        if format_ in OTHERS and goal.is_dir() and any(goal.iterdir()):
+            raise UsageError(
+                f"{goal} is not empty: what is there would be read as part of the tree", "name another with --output"
+            )
         family = "formats" if format_ in registry.names("formats") else "reports"
         registry.get(family, format_)().write(analyze.summary(opened), opened, FolderOut(goal, session.redactor))
     click.echo(goal)

@@ -11,6 +11,7 @@ from skilltrial.formats import _disk
 from skilltrial.formats._found import BASELINES, RECORDED, Found, Group, Method, Row, Run, Task
 from skilltrial.records.checks import CHECKS
 from skilltrial.records.evidence import Usage
+from skilltrial.records.plan import WITH_SKILL
 
 _LEAF = ("grading.json", "timing.json", "outputs")
 _TEXTS = ("output.txt", "response.txt", "response.md", "output.md", "answer.md")
@@ -91,8 +92,11 @@ class _Iteration:
     def _whole_grid(self) -> None:
         """Every case in every configuration as often as any: a run without a folder was not measured."""
         groups = list(self.found.planned)
+        summary = self.told.get("run_summary")
+        named = [name for name in summary if name in (WITH_SKILL, *BASELINES)] if isinstance(summary, dict) else []
         for case in dict.fromkeys((group.skill, group.case, group.target) for group in groups):
-            arms = dict.fromkeys(group.arm for group in groups if (group.skill, group.target) == (case[0], case[2]))
+            found = [group.arm for group in groups if (group.skill, group.target) == (case[0], case[2])]
+            arms = dict.fromkeys([*found, *named])
             most = max(self.found.planned.get(Group(*case, arm), 0) for arm in arms)
             for arm in arms:
                 if self.found.planned.get(Group(*case, arm), 0) < most:
@@ -147,6 +151,7 @@ class _Iteration:
             given_id=given if isinstance(given, int | str) and not isinstance(given, bool) else case,
             name=_disk.words(told.get("eval_name")),
             prompt=str(told.get("prompt") or ""),
+            forced=told.get("force_skill_invocation") is True,
             extra={"assertions": [text for text in texts if text]} if texts else {},
         )
 

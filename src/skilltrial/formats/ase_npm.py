@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
-from skilltrial.formats import _disk
+from skilltrial.formats import _ase_npm_out, _disk
 from skilltrial.formats._foreign import ForeignExperiment, experiment
 from skilltrial.formats._found import RECORDED, Found, Row, Run, Task
 from skilltrial.records.evidence import Event, Usage
 from skilltrial.records.plan import Target
+from skilltrial.records.summary import Summary
+from skilltrial.seams import ExperimentView, Out
 
 _REPETITION = re.compile(r"(.+)--run-(\d{1,6})")
 """How our own exports spell repetitions, which the tool does not have."""
@@ -34,6 +36,9 @@ class AseNpm:
         for skill, meta in _skills(folder):
             _Skill(found, skill, meta).read()
         return experiment(found)
+
+    def write(self, summary: Summary, experiment: ExperimentView, out: Out) -> None:
+        _ase_npm_out.write(summary, experiment, out)
 
 
 plugin = AseNpm
@@ -90,6 +95,7 @@ class _Skill:
             sent = _disk.object_at(leaf / "prompts.json")
             task = self.found.tasks.setdefault((self.name, case), Task(given_id=case, name=case))
             task.prompt = task.prompt or _disk.words(sent.get("user")) or ""
+            task.forced = task.forced or sent.get("force_skill_invocation") is True
             run = Run(self.name, case, self.target, mode, repetition)
             if leaf.is_dir():
                 self._fill(run, leaf, sent)
@@ -139,12 +145,14 @@ class _Skill:
 def _row(row: dict[str, Any], judged: str | None) -> Row:
     """`judged`: the judge's prompt, in which a rubric sentence stands as JSON; rows that are not in it were checked by code."""
     text, reason = str(row.get("text", "")), _disk.words(row.get("evidence"))
-    passed = row.get("passed")
+    passed, weight = row.get("passed"), _disk.number(row.get("weight"))
     by_code = judged is not None and json.dumps(text, ensure_ascii=False) not in judged
     if not isinstance(passed, bool) or (not passed and (reason or "").startswith(_NO_VERDICT)):
         return Row(text, "ungraded", reason or "no verdict is stored")
-    state = "passed" if passed else "failed"
-    return Row(text, state, reason, "check", RECORDED) if by_code else Row(text, state, reason)  # type: ignore[arg-type]
+    found = Row(text, "passed" if passed else "failed", reason, weight=1.0 if weight is None else weight)
+    if by_code:
+        found.method, found.type = "check", RECORDED
+    return found
 
 
 def _same_but_for_order(evidence: str) -> bool:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
-from skilltrial.formats import _disk
+from skilltrial.formats import _ase_py_out, _disk
 from skilltrial.formats._foreign import ForeignExperiment, experiment
 from skilltrial.formats._found import RECORDED, Found, Group, Method, Row, Run, Task, outcome_of
 from skilltrial.records.checks import CHECKS
@@ -16,6 +16,8 @@ from skilltrial.records.evidence import GitDelta, Usage
 from skilltrial.records.plan import Budgets, Target
 from skilltrial.records.record import JsonObject
 from skilltrial.records.suite import Tree
+from skilltrial.records.summary import Summary
+from skilltrial.seams import ExperimentView, Out
 
 ARMS = {True: "with_skill", False: "without_skill"}
 _METHODS: dict[str, Method] = {
@@ -47,18 +49,18 @@ class AsePy:
         _Iteration(found, folder).read()
         return experiment(found)
 
+    def write(self, summary: Summary, experiment: ExperimentView, out: Out) -> None:
+        _ase_py_out.write(summary, experiment, out)
+
 
 plugin = AsePy
 
 
 def _leaves(folder: Path) -> Iterator[Path]:
     """Folders of runs by what lies in them, however deep: ids with a slash nest."""
-    if _disk.numbered(folder.name, "iteration-") is None and any(
-        _disk.numbered(child.name, "iteration-") is not None for child in _disk.children(folder)
-    ):
-        return
     for leaf in _disk.folders(folder, ("run_meta.json",)):
-        if {"eval_id", "agent"} <= _disk.object_at(leaf / "run_meta.json").keys():
+        inner = any(_disk.numbered(part, "iteration-") is not None for part in leaf.relative_to(folder).parts)
+        if not inner and {"eval_id", "agent"} <= _disk.object_at(leaf / "run_meta.json").keys():
             yield leaf
 
 
@@ -112,12 +114,14 @@ class _Iteration:
         for agent in agents:
             self._target(agent, {})
         repetitions = _disk.count(self.summary.get("runs_per_case")) or 1
-        arms = [True, False] if self.summary.get("with_baseline", True) else [True]
+        sides = [True, False] if self.summary.get("with_baseline", True) else [True]
+        told = _disk.object_at(self.folder / "benchmark.json").get("run_summary")
         for case in [str(case) for case in self.summary.get("eval_ids") or ()]:
             self.found.tasks.setdefault((self.skill, case), Task(given_id=case))
             for agent in agents:
-                for with_skill in arms:
-                    self.found.plan_for(Group(self.skill, case, self._target(agent, {}), ARMS[with_skill]), repetitions)
+                named = [side for side in sides if isinstance(told, dict) and f"{agent}_{ARMS[side]}" in told]
+                for side in named or sides:
+                    self.found.plan_for(Group(self.skill, case, self._target(agent, {}), ARMS[side]), repetitions)
 
     def _failures(self) -> None:
         """Runs without a folder: errors, those that a budget skipped, and those of which only numbers are left."""
@@ -247,6 +251,8 @@ def _row(row: dict[str, Any], listed: dict[str, Any]) -> Row:
     kind = method.removeprefix("structured:")
     how: Method = "check" if kind != method else _METHODS.get(method, "judge")
     made: dict[str, Any] = {"type": kind if kind in CHECKS else "rubric" if how == "judge" else RECORDED, "method": how}
+    weight = _disk.number(row.get("weight"))
+    made["weight"] = 1.0 if weight is None else weight
     given = listed.get(text)
     if kind in CHECKS and isinstance(given, dict):
         fields = CHECKS[kind].model_fields

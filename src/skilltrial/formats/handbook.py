@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
-from skilltrial.formats import _disk
+from skilltrial.formats import _disk, _handbook_out
 from skilltrial.formats._foreign import ForeignExperiment, experiment
 from skilltrial.formats._found import RECORDED, Found, Group, Row, Run, Task
 from skilltrial.records.checks import CHECKS
 from skilltrial.records.evidence import Activation, Event, Usage
 from skilltrial.records.plan import Gate
+from skilltrial.records.summary import Summary
+from skilltrial.seams import ExperimentView, Out
 
 MODES = ("with_skill", "without_skill")
 _UNHEARD = "activation_telemetry_unavailable"
@@ -33,6 +35,9 @@ class Handbook:
         for skill in _skills(folder):
             _Skill(found, skill).read()
         return experiment(found)
+
+    def write(self, summary: Summary, experiment: ExperimentView, out: Out) -> None:
+        _handbook_out.write(summary, experiment, out)
 
 
 plugin = Handbook
@@ -61,7 +66,8 @@ class _Skill:
         self.found, self.folder = found, folder
         self.told = _disk.object_at(folder / "benchmark.json")
         self.skill = _disk.words(self.told.get("skill_name")) or folder.name
-        self.target = found.target("adapter", "adapter")
+        self.target = found.target(_disk.words(self.told.get("target")) or "adapter", "adapter")
+        self.modes = [mode for mode in MODES if mode in self.told] or list(MODES)
 
     def read(self) -> None:
         found, minimum = self.found, _disk.number(self.told.get("minimum_lift"))
@@ -90,9 +96,10 @@ class _Skill:
                 prompt=str(told.get("prompt") or ""),
                 expected=_disk.words(told.get("expected_output")),
                 checks=rubrics,
+                forced=told.get("force_skill_invocation") is True,
             ),
         )
-        for mode in MODES:
+        for mode in self.modes:
             leaf = folder / mode
             self.found.plan_for(Group(self.skill, case, self.target, mode), repetition)
             if leaf.is_dir():

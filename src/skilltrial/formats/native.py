@@ -46,8 +46,8 @@ def write_cell(result: Result, experiment: ExperimentView, out: Out) -> None:
         return
     folder = cell_folder(result)
     _write_outputs(folder, evidence, experiment, out)
-    _write_json(out, f"{folder}/timing.json", _timing(evidence))
-    _write_json(out, f"{folder}/run_meta.json", _meta(result, evidence, experiment.plan))
+    _write_json(out, f"{folder}/timing.json", timing(evidence))
+    _write_json(out, f"{folder}/run_meta.json", meta(result, evidence, experiment.plan))
     if result.grading is not None:
         _write_json(out, f"{folder}/grading.json", _grading(result.grading.grades))
         calls = experiment.transcript(result)
@@ -83,6 +83,10 @@ def _write_outputs(folder: str, evidence: Evidence, experiment: ExperimentView, 
                 names.add(file.path)
     if "output.txt" not in names:
         out.write(f"{folder}/outputs/output.txt", evidence.text)
+    if evidence.delta is not None and evidence.delta.git is not None:
+        for state in (evidence.delta.git.before, evidence.delta.git.after):
+            if state is not None and (told := experiment.blob(state.digest)) is not None:
+                out.write(f"{folder}/{state.path}", told)
     if evidence.sent is not None and (sent := experiment.blob(evidence.sent.digest)) is not None:
         out.write(f"{folder}/prompt.json", sent)
     for log in evidence.logs:
@@ -91,7 +95,7 @@ def _write_outputs(folder: str, evidence: Evidence, experiment: ExperimentView, 
             out.write(f"{folder}/{log.path}", data)
 
 
-def _timing(evidence: Evidence) -> dict[str, Any]:
+def timing(evidence: Evidence) -> dict[str, Any]:
     usage, seconds = evidence.usage, evidence.timing.duration_s
     known = usage.input_tokens is not None and usage.output_tokens is not None
     return {
@@ -110,7 +114,7 @@ def _timing(evidence: Evidence) -> dict[str, Any]:
     }
 
 
-def _meta(result: Result, evidence: Evidence, plan: Plan) -> dict[str, Any]:
+def meta(result: Result, evidence: Evidence, plan: Plan) -> dict[str, Any]:
     target = next(target for target in plan.targets if target.name == result.cell.target)
     return {
         "cell": evidence.cell,

@@ -5,14 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, ClassVar
 
-from skilltrial.formats import _disk
+from skilltrial.formats import _disk, _sab_out
 from skilltrial.formats._foreign import ForeignExperiment, experiment
 from skilltrial.formats._found import Found, Group, Row, Run, Task
 from skilltrial.records.plan import Gate, Target
+from skilltrial.records.summary import Summary
+from skilltrial.seams import ExperimentView, Out
 from skilltrial.system.files import inside
 
 ARMS = {"with_skill": "with_skill", "without_skill": "without_skill", "baseline": "without_skill"}
-BACKENDS = {"claude": "claude-code", "codex": "codex", "gemini": "gemini", "agy": "agy", "openai": "openai"}
+BACKENDS = {
+    "claude": "claude-code",
+    "claude-code": "claude-code",
+    "codex": "codex",
+    "gemini": "gemini",
+    "agy": "agy",
+    "openai": "openai",
+}
 LOST = "no trial folder: the runner or its judge failed, and the tool stored 0 for it"
 
 
@@ -38,6 +47,9 @@ class Sab:
             _Answers(found, results, skill).read()
         return experiment(found)
 
+    def write(self, summary: Summary, experiment: ExperimentView, out: Out) -> None:
+        _sab_out.write(summary, experiment, out)
+
 
 plugin = Sab
 
@@ -59,7 +71,9 @@ class _Trials:
             found.gate = Gate(metric="score")
         for one in _disk.rows(self.results.get("evals")):
             case = str(one.get("id"))
-            found.tasks[self.skill, case] = Task(given_id=case, name=_disk.words(one.get("name")))
+            found.tasks[self.skill, case] = Task(
+                given_id=case, name=_disk.words(one.get("name")), forced=one.get("force_skill_invocation") is True
+            )
             cells = one.get("cells")
             for cell in cells if isinstance(cells, dict) else ():
                 self._cell(case, *cell.rpartition("|")[::2])
@@ -112,14 +126,18 @@ class _Trials:
             )
         if not verdicts:
             self.found.unknown(f"{run.place}: the judge answered no assertion; the tool counts that as 0")
-        return [_verdict(number, verdict) for number, verdict in enumerate(verdicts, 1)]
+        weights = judged.get("weights")
+        known_weights = weights if isinstance(weights, list) and len(weights) == len(verdicts) else [1.0] * len(verdicts)
+        return [_verdict(*both) for both in enumerate(zip(verdicts, known_weights, strict=True), 1)]
 
 
-def _verdict(number: int, verdict: Any) -> Row:
+def _verdict(number: int, told: tuple[Any, Any]) -> Row:
+    verdict, weight = told[0], _disk.number(told[1])
     name = f"assertion-{number}"
     if not isinstance(verdict, bool):
         return Row(f"assertion {number}", "ungraded", f"the judge wrote {verdict!r}, which is neither true nor false", id=name)
-    return Row(f"assertion {number}", "passed" if verdict else "failed", id=name)
+    weight = 1.0 if weight is None else weight
+    return Row(f"assertion {number}", "passed" if verdict else "failed", id=name, weight=weight)
 
 
 class _Answers:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
-from skilltrial.formats import _disk, _workspace
+from skilltrial.formats import _disk, _workspace, _workspace_out
 from skilltrial.formats._foreign import ForeignExperiment, experiment
 from skilltrial.formats._found import Found
+from skilltrial.records.summary import Summary
+from skilltrial.seams import ExperimentView, Out
 
 
 class SkillCreator:
@@ -28,6 +30,9 @@ class SkillCreator:
         found = Found(SkillCreator.name, folder)
         _workspace.read(found)
         return experiment(found)
+
+    def write(self, summary: Summary, experiment: ExperimentView, out: Out) -> None:
+        _workspace_out.write_skill_creator(summary, experiment, out)
 
 
 plugin = SkillCreator

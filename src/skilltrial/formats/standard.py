@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
-from skilltrial.formats import _disk, _workspace
+from skilltrial.formats import _disk, _workspace, _workspace_out
 from skilltrial.formats._foreign import ForeignExperiment, experiment
 from skilltrial.formats._found import Found
+from skilltrial.records.summary import Summary
+from skilltrial.seams import ExperimentView, Out
 
 
 class Standard:
@@ -17,13 +19,17 @@ class Standard:
 
     @staticmethod
     def claims(folder: Path) -> bool:
-        return any(isinstance(_disk.json_at(spot.folder / "grading.json"), dict) for spot in _workspace.spots(folder))
+        summed = isinstance(_disk.object_at(folder / "benchmark.json").get("run_summary"), dict)
+        return any(summed or isinstance(_disk.json_at(spot.folder / "grading.json"), dict) for spot in _workspace.spots(folder))
 
     @staticmethod
     def read(folder: Path) -> ForeignExperiment:
         found = Found(Standard.name, folder)
         _workspace.read(found)
         return experiment(found)
+
+    def write(self, summary: Summary, experiment: ExperimentView, out: Out) -> None:
+        _workspace_out.write_standard(summary, experiment, out)
 
 
 plugin = Standard
