@@ -92,7 +92,11 @@ def test_agent_skill_eval(write: Write) -> None:
         "json_path",
         "rubric",
     ]
-    assert (found["2"].should_trigger, found["2"].checks) == (False, ())
+    assert not found["2"].should_trigger
+    assert [(check.type, check.options) for check in found["2"].checks] == [
+        ("git_branch", {"absent": True}),
+        ("git_commit", {"absent": True}),
+    ]
     assert found["2"].side_effects is not None and found["2"].side_effects.contract == {"allow_worktree_changes": False}
     assert found["force"].forced
 

@@ -436,6 +436,15 @@ def routed(write: Write, *sentences: str, prose: Any = None, **case: Any) -> tup
         ("The file `result.txt` exists", "file_exists", {"path": "result.txt", "anywhere": True}),
         ("report.md was created", "file_exists", {"path": "report.md", "anywhere": True}),
         ("It ran the npm command", "command_ran", {"command": "npm"}),
+        ("A new git branch was created", "git_branch", {}),
+        ("A branch named `fix/x` exists", "git_branch", {}),
+        ("A commit was created with a message", "git_commit", {}),
+        ("A new commit exists on the branch", "git_commit", {}),
+        ("The branch was pushed to the remote", "git_pushed", {}),
+        ("Changes are pushed to a remote branch", "git_pushed", {}),
+        ("A pull request was opened against main", "pr_created", {}),
+        ("It opened a PR", "pr_created", {}),
+        ("A merge PR exists", "pr_created", {}),
     ],
 )
 def test_sentences_are_routed_where_the_markers_are_seen_and_each_routing_is_told(
@@ -460,7 +469,11 @@ def test_sentences_are_routed_where_the_markers_are_seen_and_each_routing_is_tol
         "A guarantee about go",
         "The answer never contains `x`",
         "It is not valid JSON",
-        "A new git branch was created",
+        "No new branch was created",
+        "The newly committed change explains why",
+        "The commit message explains the new option",
+        "Brand new config lies on the branch",
+        "The pull request template is cited",
     ],
 )
 def test_false_routes_go_to_the_judge_with_a_warning(write: Write, sentence: str) -> None:
@@ -472,7 +485,11 @@ def test_false_routes_go_to_the_judge_with_a_warning(write: Write, sentence: str
 INVERTIBLE = ("A new git branch was created", "A commit exists", "The branch was pushed to the remote", "A PR was opened")
 
 
-@pytest.mark.parametrize("sentence", INVERTIBLE)
+ODD = ("No commit was created", "Brand new config lies on the branch", "The pull request template is cited")
+"""Sentences that agent-skill-eval turns round as well, whatever they say."""
+
+
+@pytest.mark.parametrize("sentence", [*INVERTIBLE, *ODD])
 def test_a_negative_control_never_sends_an_invertible_sentence_to_a_judge(write: Write, sentence: str) -> None:
     root = write(
         {
@@ -483,28 +500,24 @@ def test_a_negative_control_never_sends_an_invertible_sentence_to_a_judge(write:
         }
     )
     loaded = load(root)
-    assert [check.text for check in loaded.suites[0].cases[0].checks] == ["It is polite"]
-    (aside,) = loaded.set_aside
-    assert (aside.skill, aside.case, aside.check) == ("demo", "n", "assertion-1")
-    assert "set-aside" in [problem.rule for problem in loaded.problems]
+    git, polite = loaded.suites[0].cases[0].checks
+    assert git.type in ("git_branch", "git_commit", "git_pushed", "pr_created")
+    assert (git.options, git.text) == ({"absent": True}, f"Not: {sentence}")
+    assert (polite.type, polite.text) == ("rubric", "It is polite")
     errors = load(root, prose_checks="off").errors
     assert [(problem.rule, problem.where.pointer, problem.where.line) for problem in errors] == [
         ("uninverted-sentence", "evals[0].assertions[0]", 1)
     ]
 
 
-def test_a_case_whose_every_check_is_set_aside_has_none_and_no_stand_in(write: Write) -> None:
-    root = write(
-        {
-            "demo/SKILL.md": None,
-            "demo/evals/evals.json": {
-                "evals": [{"prompt": "p", "expected_output": "x", "assertions": [INVERTIBLE[0]], "should_trigger": False}]
-            },
-        }
-    )
-    loaded = load(root)
-    assert loaded.suites[0].cases[0].checks == ()
-    assert "nothing-to-grade" in [problem.rule for problem in loaded.problems]
+@pytest.mark.parametrize("key", ["checks", "assertions"])
+def test_a_typed_check_on_git_is_turned_round_too_unless_it_says_what_it_wants(write: Write, key: str) -> None:
+    given = [{"type": "git_commit"}, {"type": "git_branch", "absent": False}, {"type": "git_clean"}]
+    suite, _ = suite_of(write, {"prompt": "p", key: given, "should_trigger": False})
+    assert [check.options for check in suite.cases[0].checks] == [{"absent": True}, {"absent": False}, {}]
+    assert suite.cases[0].checks[0].text == "no commit is created"
+    suite, _ = suite_of(write, {"prompt": "p", key: given})
+    assert [check.options for check in suite.cases[0].checks] == [{}, {"absent": False}, {}]
 
 
 # ---------------------------------------------------------------- dialects

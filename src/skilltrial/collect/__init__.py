@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import groupby
 from typing import Any, NamedTuple
 
 from skilltrial.collect.deltas import delta
 from skilltrial.collect.views import LiveView, StoredView
-from skilltrial.records.evidence import AgentRun, Delta, Event, Evidence, Source
+from skilltrial.records.evidence import AgentRun, Delta, Event, Evidence, GitDelta, Source
 from skilltrial.records.suite import FileRef
 from skilltrial.seams import Blobs
 from skilltrial.system.files import UNREAD, digest
@@ -17,6 +17,7 @@ from skilltrial.system.redaction import Redactor
 
 __all__ = ["LiveView", "StoredView", "delta", "evidence"]
 
+_STATES = {"before": "pre_state", "after": "post_state"}
 _PEEK = 8192
 """Bytes looked at to tell text from other files."""
 
@@ -33,11 +34,13 @@ def evidence(
     redactor: Redactor,
     blobs: Blobs,
     source: Source,
+    states: Mapping[str, object] | None = None,
 ) -> Evidence:
     """The run as it may be stored; its logs, what was sent and the files of its delta are in `blobs` afterwards.
 
     Args:
         delta, read: from `delta()`; None for a target without a workspace.
+        states: the whole repository at both ends (`before`, `after`), where it was looked at.
     """
     sent = _json(run.sent) if run.sent is not None else None
     everything = _everything(run, sent)
@@ -45,6 +48,8 @@ def evidence(
     text = keeper.text(run.text)
     masked_text = keeper.count > 0
     files = keeper.delta(delta, read) if delta is not None and read is not None else _Files(delta, ())
+    if files.delta is not None and files.delta.git is not None:
+        files = files._replace(delta=keeper.repository(files.delta, states or {}))
     said = keeper.said(run)
     return Evidence.model_construct(
         schema_="skilltrial.evidence/1",
@@ -125,6 +130,19 @@ class _Keeper:
         created, masked_new = self._files(delta.created, read)
         changed, masked_old = self._files(delta.changed, read)
         return _Files(delta.model_copy(update={"created": created, "changed": changed}), (*masked_new, *masked_old))
+
+    def repository(self, delta: Delta, states: Mapping[str, object]) -> Delta:
+        """The delta with branch names, subjects and paths masked, and the whole states as blobs."""
+        assert delta.git is not None
+        masked, count = self._redactor.value(delta.git.model_dump(mode="json", exclude={"before", "after"}))
+        self.count += count
+        kept = {name: self._put(f"{_STATES[name]}.json", self._masked_json(state)) for name, state in states.items()}
+        git = GitDelta.model_validate(masked) if count else delta.git
+        return delta.model_copy(update={"git": git.model_copy(update=kept)})
+
+    def _masked_json(self, value: object) -> bytes:
+        masked, _ = self._redactor.value(value)
+        return (json.dumps(_storable(masked), ensure_ascii=False, indent=2) + "\n").encode()
 
     def _files(self, refs: Iterable[FileRef], read: Callable[[str], bytes | None]) -> tuple[tuple[FileRef, ...], tuple[str, ...]]:
         kept, masked = [], []

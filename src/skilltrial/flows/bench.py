@@ -41,6 +41,8 @@ class Bench:
     base: Path | None
     """Where workspaces go; None: chosen by `workspaces`."""
     judge_backend: Backend | None = None
+    repositories: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """What git status says of workspaces made from equal parts."""
     faults: list[str] = field(default_factory=list)
     """Tracebacks of faults of our own, for the log."""
 

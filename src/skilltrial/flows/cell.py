@@ -11,13 +11,14 @@ from typing import NamedTuple
 from skilltrial import collect, graders
 from skilltrial import plan as planning
 from skilltrial.errors import CellError
-from skilltrial.flows import budgets, cleanliness, hooks, leftovers
+from skilltrial.flows import budgets, cleanliness, git_state, hooks, leftovers
 from skilltrial.flows.bench import Bench
 from skilltrial.flows.desk import CellDesk, total_usage
 from skilltrial.flows.newsroom import now
 from skilltrial.flows.places import workspace_for
 from skilltrial.flows.watch import CellWatch
-from skilltrial.records.evidence import AgentRun, Delta, Evidence, Timing, Usage
+from skilltrial.graders import contract
+from skilltrial.records.evidence import AgentRun, Delta, Evidence, GitDelta, Timing, Usage
 from skilltrial.records.grades import Grade, Grading
 from skilltrial.records.plan import Cell
 from skilltrial.records.suite import Limits
@@ -112,20 +113,23 @@ def measure(cell: Cell, bench: Bench, place: ExitStack) -> Measured:
         attempt, tries = attempt + 1, tries - 1
         place.close()
         workspace = place.enter_context(_workspace(cell, bench))
+        repository = git_state.watched(cell, bench, workspace)
         started, began = now(), time.monotonic()
         bench.newsroom.tell("agent_started", cell=cell.id)
         try:
             run = _attempt(cell, bench, workspace)
         except CellError as error:
             run = _broken(error, started, began)
-        measured = _record(cell, bench, workspace, run, attempt, tries)
+        measured = _record(cell, bench, workspace, repository, run, attempt, tries)
         if measured.interrupted or run.setup or not tries or not _may_retry(measured.evidence):
             return measured
 
 
 def _may_retry(evidence: Evidence) -> bool:
     delta = evidence.delta or Delta()
-    touched = delta.created or delta.changed or delta.deleted or delta.truncated
+    git = delta.git or GitDelta()
+    moved = git.removed or git.head != git.head_before or git.branch_heads or git.pushed or git.review_requests
+    touched = delta.created or delta.changed or delta.deleted or delta.truncated or moved
     return evidence.outcome in RETRIED and not touched
 
 
@@ -182,12 +186,22 @@ def _workspace(cell: Cell, bench: Bench) -> AbstractContextManager[Workspace | N
         stage=planning.stage_of(case, able),
         skills=bench.lookup.skills_of(cell),
         stage_files=case.stage_files,
+        git=git_state.needed_by(cell, bench),
     )
 
 
-def _record(cell: Cell, bench: Bench, workspace: Workspace | None, run: AgentRun, attempt: int, tries: int) -> Measured:
+def _record(
+    cell: Cell,
+    bench: Bench,
+    workspace: Workspace | None,
+    repository: git_state.Watched | None,
+    run: AgentRun,
+    attempt: int,
+    tries: int,
+) -> Measured:
     """Stores the run before anything else happens. Only a retry that may follow makes an attempt not counted."""
     delta, read = collect.delta(workspace) if workspace else (None, None)
+    delta, states = repository.after(delta) if repository and delta else (delta, None)
     run = _with_removed_markers(run, workspace)
     run = budgets.priced(run, bench.lookup.targets[cell.target], bench.backends[cell.target])
     case = bench.lookup.case(cell)
@@ -198,6 +212,7 @@ def _record(cell: Cell, bench: Bench, workspace: Workspace | None, run: AgentRun
         run=run,
         delta=delta,
         read=read,
+        states=states,
         sandbox=workspace.place.level if workspace else "none",
         redactor=bench.machine.redactor,
         blobs=bench.experiment.blobs,
@@ -302,8 +317,11 @@ def grade_cell(cell: Cell, bench: Bench, measured: Measured, number: int = 1, ke
 
 
 def _unasked(cell: Cell, bench: Bench, measured: Measured, grades: tuple[Grade, ...]) -> Iterator[Grade]:
-    """Rows beyond the checks, given once, at the run: what hooks said, which limits were exceeded."""
+    """Rows beyond the checks, given once, at the run: the side-effect contract, what hooks said, limits exceeded."""
     given = {grade.check for grade in grades}
+    kept = [row for row in contract.grades(bench.lookup.case(cell), measured.view) if row.check not in given]
+    yield from kept
+    grades = (*grades, *kept)
     if bench.plan.hooks.post_grade and not any(grade.method == "hook" for grade in grades):
         yield from hooks.of_cell(cell, bench, measured, grades)
     yield from (grade for grade in budgets.grades(cell, bench) if grade.check not in given)

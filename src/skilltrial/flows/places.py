@@ -23,8 +23,9 @@ def workspace_for(
     stage: str = "flat",
     skills: Sequence[Skill] = (),
     stage_files: bool = False,
+    git: bool = False,
 ) -> Iterator[Workspace | None]:
-    """Gone afterwards, unless kept; None for a target that touches no files."""
+    """Gone afterwards, unless kept; None for a target that touches no files. Agent programs always get a repository."""
     able = backend.capabilities
     if not able.files:
         yield None
@@ -39,7 +40,7 @@ def workspace_for(
         blobs=bench.experiment.blobs,
         access=access_of(bench, target, backend),
         stage_files=stage_files,
-        git=able.program,
+        git=able.program or git,
         memory=getattr(backend, "memory", True),
     ) as workspace:
         yield workspace

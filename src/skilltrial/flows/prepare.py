@@ -10,6 +10,7 @@ from typing import NamedTuple
 from skilltrial import graders, load, store
 from skilltrial import plan as planning
 from skilltrial.errors import BadInput, UsageError
+from skilltrial.flows import git_state
 from skilltrial.flows.newsroom import now
 from skilltrial.flows.targets import Planned, judge_for, levelled, probe_all, resolve
 from skilltrial.records.checks import JUDGED
@@ -71,13 +72,15 @@ class Material(NamedTuple):
 
     @classmethod
     def of(cls, loaded: load.Loaded) -> Material:
-        return cls(loaded.skills, loaded.suites, loaded.sources, loaded.skipped, loaded.set_aside)
+        return cls(loaded.skills, loaded.suites, loaded.sources, loaded.skipped)
 
 
 def plan_trial(
     config: Config, workspace: Path, machine: Machine, say: Callable[[str], None], material: Material, *, probe: bool
 ) -> Prepared:
     """The plan for loaded skills and suites: targets, judge, refusals, probes."""
+    suites, aside = git_state.set_aside(material.suites, machine.environ)
+    material = material._replace(suites=suites, set_aside=(*material.set_aside, *aside))
     targets = levelled(resolve(config, machine, say), config, machine, say)
     asked = any(check.type in JUDGED for suite in material.suites for case in suite.cases for check in case.checks)
     judge = judge_for(config, targets, say, asked=asked)

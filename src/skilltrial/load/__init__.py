@@ -15,7 +15,6 @@ from skilltrial.load.document import Level
 from skilltrial.load.reading import TRIGGER
 from skilltrial.load.select import select
 from skilltrial.records.config import Config
-from skilltrial.records.plan import SetAside
 from skilltrial.records.problems import Problem
 from skilltrial.records.suite import Skill, Suite
 
@@ -47,8 +46,6 @@ class Loaded:
     """Skill id -> its places."""
     triggers: tuple[Suite, ...] = ()
     """Trigger lists that lie beside a suite of output cases: not part of a run unless named."""
-    set_aside: tuple[SetAside, ...] = ()
-    """Checks that cannot be graded here; they are in no case's `checks`."""
     invalid: tuple[str, ...] = ()
     """Folders of skills left out because of errors (`skip_invalid`)."""
 
@@ -100,7 +97,6 @@ def project(config: Config, cwd: Path, *, digests: bool = True, suites_needed: b
         skipped=tuple(one.id for one in found if not one.files),
         sites={one.id: Site(Path(one.file.folder), tuple(Path(file.path) for file in one.files)) for one in found},
         triggers=tuple(suite for suite in triggers if suite not in chosen),
-        set_aside=_chosen_asides(found, chosen),
         invalid=tuple(invalid),
     )
 
@@ -115,11 +111,6 @@ def _split(found: list[Found]) -> tuple[list[Suite], list[Suite]]:
             if suite.cases:
                 (triggers if beside and suite.dialect == TRIGGER else suites).append(suite)
     return suites, triggers
-
-
-def _chosen_asides(found: list[Found], chosen: tuple[Suite, ...]) -> tuple[SetAside, ...]:
-    cases = {(suite.skill, case.id) for suite in chosen for case in suite.cases}
-    return tuple(aside for one in found for aside in one.set_aside if (aside.skill, aside.case) in cases)
 
 
 def _softened(problem: Problem) -> Problem:

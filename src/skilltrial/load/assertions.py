@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from skilltrial.load import prose
-from skilltrial.load.checks import from_object, sentence, tool_assertion
+from skilltrial.load.checks import from_object, sentence, tool_assertion, turned
 from skilltrial.load.document import Pointer, shown
 from skilltrial.load.reading import Reading
 from skilltrial.records.checks import CHECKS
-from skilltrial.records.plan import SetAside
 from skilltrial.records.suite import Check
 
 SENTENCE_KEYS = ("assertions", "expectations", "expected_behavior", "criteria")
@@ -18,7 +17,6 @@ SENTENCE_KEYS = ("assertions", "expectations", "expected_behavior", "criteria")
 
 def checks_of(
     raw: dict[str, Any],
-    case_id: str,
     expected: str | None,
     should_trigger: bool,
     at: Pointer,
@@ -30,7 +28,6 @@ def checks_of(
     """The checks of a case in the order of the file. Ids are unique within it."""
     notes = reading.notes
     before = len(notes.problems)
-    asides = len(reading.set_aside)
     checks: list[Check | None] = []
     for number, (item, spot) in enumerate(_items(raw, ("checks",), at, reading), 1):
         checks.append(
@@ -43,23 +40,15 @@ def checks_of(
         if isinstance(item, dict):
             checks.append(from_object(item, spot, notes, f"assertion-{number}", refuse_unknown=refuse_unknown))
         elif not isinstance(item, str) or item not in seen:
-            checks.append(_sentence(item, f"assertion-{number}", case_id, should_trigger, spot, reading, routed))
+            checks.append(_sentence(item, f"assertion-{number}", should_trigger, spot, reading, routed))
             seen.add(item if isinstance(item, str) else "")
     for number, (item, spot) in enumerate(_items(raw, ("tool_assertions",), at, reading), 1):
         checks.append(tool_assertion(item, spot, notes, f"tool-{number}"))
-    made = [check for check in checks if check is not None]
+    made = [check if should_trigger else turned(check) for check in checks if check is not None]
     if len(made) > 1:
         _unique(made, at, reading)
     if made or any(problem.severity == "error" for problem in notes.problems[before:]):
         return made
-    if len(reading.set_aside) > asides:
-        notes.warn(
-            "nothing-to-grade",
-            "every check of this case is set aside, so nothing of it is graded",
-            at,
-            "add a check that can be graded here, for example 'not_contains' or 'file_not_exists'",
-        )
-        return []
     return [_stand_in(expected)]
 
 
@@ -80,9 +69,7 @@ def _items(raw: dict[str, Any], keys: tuple[str, ...], at: Pointer, reading: Rea
     return found
 
 
-def _sentence(
-    item: Any, check_id: str, case_id: str, should_trigger: bool, at: Pointer, reading: Reading, routed: bool
-) -> Check | None:
+def _sentence(item: Any, check_id: str, should_trigger: bool, at: Pointer, reading: Reading, routed: bool) -> Check | None:
     notes = reading.notes
     plain = sentence(item, at, notes, check_id)
     if plain is None:
@@ -93,7 +80,7 @@ def _sentence(
             "uninverted-sentence",
             f"'{shown(item, 60)}' in a case that should not trigger: agent-skill-eval turns it round, a judge would not",
             at,
-            "state what must not happen ('No commit was created'), or drop --prose-checks off",
+            f'write {{"type": "{git}", "absent": true}}, or drop --prose-checks off',
         )
         return None
     if not routed:
@@ -102,8 +89,7 @@ def _sentence(
     if route is None:
         return plain
     if git:
-        _set_aside(item, git, check_id, case_id, at, reading)
-        return None
+        route = prose.inverted(git, item)
     if route.type is None:
         notes.warn(
             "prose-not-routed",
@@ -120,20 +106,8 @@ def _sentence(
     options = dict(route.options)
     if route.type in CHECKS and "case_sensitive" in CHECKS[route.type].model_fields:
         options["case_sensitive"] = False
-    return Check(id=check_id, type=route.type, text=plain.text, options=options)
-
-
-def _set_aside(item: str, kind: str, check_id: str, case_id: str, at: Pointer, reading: Reading) -> None:
-    """An inverted git sentence: no judge may see it, and no check of git state exists yet."""
-    reason = (
-        f"means that no {_name(kind).removeprefix('git ')} may be made here, which checks of git state, not built yet, will grade"
-    )
-    reading.set_aside.append(
-        SetAside(check=check_id, skill=reading.skill_id, case=case_id, reason=f"'{shown(item, 60)}' {reason}")
-    )
-    reading.notes.warn(
-        "set-aside", f"'{shown(item, 60)}' is set aside and counted in nothing: in a case that should not trigger it {reason}", at
-    )
+    text = f"Not: {plain.text}" if git else plain.text
+    return Check(id=check_id, type=route.type, text=text, options=options)
 
 
 def _unique(checks: list[Check], at: Pointer, reading: Reading) -> None:
@@ -160,6 +134,8 @@ def _name(kind: str) -> str:
 
 
 def _options(options: dict[str, Any]) -> str:
+    if options.get("absent"):
+        return "(there must be none: the case should not trigger)"
     for value in options.values():
         if isinstance(value, (str, list)):
             return shown(", ".join(value) if isinstance(value, list) else value, 60)

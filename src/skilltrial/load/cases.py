@@ -108,7 +108,7 @@ def read_case(raw: Any, position: int, at: Pointer, reading: Reading, settings: 
         else _no_files(raw, at, notes)
     )
     checks = checks_of(
-        raw, case_id, expected, should_trigger, at, reading, routed=settings.routed, refuse_unknown=settings.structured_strict
+        raw, expected, should_trigger, at, reading, routed=settings.routed, refuse_unknown=settings.structured_strict
     )
     made: dict[str, Any] = {
         "params": settings.params,

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from skilltrial.load import patterns
 from skilltrial.load.document import Notes, Pointer, shown
-from skilltrial.records.checks import CHECKS, Number
+from skilltrial.records.checks import CHECKS, INVERTED, Number
 from skilltrial.records.suite import Check
 
 WITH_SKILL = "with_skill"
@@ -104,6 +104,15 @@ def tool_assertion(raw: Any, at: Pointer, notes: Notes, default_id: str) -> Chec
         notes.error("unknown-check-type", found, (*at, "type"), hint)
         return None
     return _typed(kind, raw, at, notes, default_id, refuse_unknown=False, from_javascript=True)
+
+
+def turned(check: Check) -> Check:
+    """A check on git in a case that should not trigger: there must be none, unless the check says itself what it wants."""
+    if check.type not in INVERTED or "absent" in check.options:
+        return check
+    options = {**check.options, "absent": True}
+    own = check.text != _label(check.type, check.options)
+    return check.model_copy(update={"options": options, "text": check.text if own else _label(check.type, options)})
 
 
 def sentence(text: Any, at: Pointer, notes: Notes, check_id: str) -> Check | None:
@@ -391,6 +400,10 @@ _LABELS: dict[str, Callable[[dict[str, Any]], str]] = {
     "command_not_ran": lambda o: f"no command holding '{o['command']}' ran",
     "tests_pass": lambda o: f"the tests pass ({o['command']})" if o.get("command") else "the tests pass",
     "git_clean": lambda _: "the git work tree is clean",
+    "git_branch": lambda o: f"{_some(o)} branch is created",
+    "git_commit": lambda o: f"{_some(o)} commit is created",
+    "git_pushed": lambda o: f"{_some(o)} branch is pushed",
+    "pr_created": lambda o: f"{_some(o)} pull or merge request is created",
     "json_path": lambda o: f"{o['json_path']} is there" + (f" and equals {o['equals']!r}" if o.get("equals") is not None else ""),
     "json_path_not_exists": lambda o: f"there is no {o['json_path']}",
     "valid_json": lambda o: f"{_subject(o)} is valid JSON",
@@ -408,6 +421,10 @@ _LABELS: dict[str, Callable[[dict[str, Any]], str]] = {
 
 def _label(kind: str, options: dict[str, Any]) -> str:
     return shown(_LABELS[kind](options), 200)
+
+
+def _some(options: dict[str, Any]) -> str:
+    return "no" if options.get("absent") else "a"
 
 
 def _subject(options: dict[str, Any]) -> str:

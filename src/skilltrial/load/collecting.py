@@ -22,7 +22,6 @@ from skilltrial.load.skill import SkillFile
 from skilltrial.load.suite_file import Owner, SuiteFile, SuiteOptions
 from skilltrial.load.trees import Digests
 from skilltrial.records.config import Config
-from skilltrial.records.plan import SetAside
 from skilltrial.records.problems import Problem
 from skilltrial.records.suite import Skill, Suite
 
@@ -40,7 +39,6 @@ class Found:
     """Its suites were given by the user."""
     suites: list[Suite] = field(default_factory=list)
     suite_problems: list[Problem] = field(default_factory=list)
-    set_aside: list[SetAside] = field(default_factory=list)
 
     @property
     def id(self) -> str:
@@ -229,9 +227,8 @@ def _attach(one: Found, file: SuiteFile) -> None:
 def _read_suites(one: Found, disk: Disk, digests: Digests, options: SuiteOptions) -> None:
     owner = Owner(one.skill.id if one.skill else "", one.name, one.file.folder)
     for file in one.files:
-        suite, problems, aside = suite_file.read(file, owner, disk, digests, options)
+        suite, problems = suite_file.read(file, owner, disk, digests, options)
         one.suite_problems += problems
-        one.set_aside += aside
         if suite is not None:
             one.suites.append(suite)
     if len(one.suites) > 1:

@@ -10,13 +10,34 @@ import re
 from typing import Any, Literal, NamedTuple
 
 Kind = Literal[
-    "git_branch", "git_commit", "git_pushed", "git_pull_request", "file_exists", "command_ran", "content_contains", "valid_json"
+    "git_branch", "git_commit", "git_pushed", "pr_created", "file_exists", "command_ran", "content_contains", "valid_json"
 ]
 _PROGRAMS = ("npm", "git", "python", "cargo", "go", "yarn", "pnpm")
 _LONGEST = 2_000
 """Characters; longer texts are no sentences, and the patterns below are not linear."""
 _NEGATION = re.compile(r"\b(?:no|not|never|none|without|neither|nor|cannot)\b|n't\b", re.IGNORECASE)
 _QUOTED = re.compile(r'"([^"\n]+)"|`([^`\n]+)`')
+_MADE = r"(?:is|are|was|were|has been|have been|gets|got)?\s*(?:newly |successfully )?(?:created|made|added|opened|raised|submitted|filed)"
+_UP_TO_A_VERB = r"(?:\s+(?:[\w'\"`./:-]+\s+){0,8}?|\s*)"
+_SAYS: dict[Kind, re.Pattern[str]] = {
+    "git_branch": re.compile(
+        rf"\bnew(?:\s+(?:local|git|feature|topic|working|named))*\s+branch|\bbranch(?:es)?{_UP_TO_A_VERB}(?:{_MADE}|exists?)\b"
+        rf"|\bcreate[sd]?\s+(?:an?|the|one|its own)\s+(?:\w+\s+){{0,3}}branch",
+        re.IGNORECASE,
+    ),
+    "git_commit": re.compile(
+        rf"\bnew(?:\s+(?:git|local|single|atomic))*\s+commits?\b|\bcommits?(?!\s+messages?\s+(?:explain|mention|say|cite|describe))"
+        rf"{_UP_TO_A_VERB}(?:{_MADE}|exists?)\b|\b(?:create[sd]?|made)\s+(?:an?|the|one|exactly one)\s+(?:\w+\s+){{0,3}}commit",
+        re.IGNORECASE,
+    ),
+    "git_pushed": re.compile(r"\bpushed\b|\bpush(?:es)?\b.*\b(?:remote|branch|origin)\b", re.IGNORECASE),
+    "pr_created": re.compile(
+        rf"\b(?:prs?|(?:pull|merge) requests?)\b{_UP_TO_A_VERB}(?:{_MADE}|exists?)\b"
+        rf"|\b(?:create[sd]?|open(?:s|ed)?|raise[sd]?|submit(?:s|ted)?|new)\s+(?:an?\s+|the\s+)?(?:\w+\s+){{0,3}}(?:prs?|(?:pull|merge) request)\b",
+        re.IGNORECASE,
+    ),
+}
+"""What a sentence has to say to be about a new one; agent-skill-eval asks for two words anywhere in it."""
 _DOTTED = re.compile(r"(?<![\w/.])[\w-]+(?:\.[\w-]+)*\.[A-Za-z]\w*(?![\w/])")
 
 
@@ -26,7 +47,7 @@ class Route(NamedTuple):
     kind: Kind
     """What agent-skill-eval would grade it as."""
     type: str | None
-    """Our check type; None: we leave it to the judge (git: set it aside when it would have to be inverted)."""
+    """Our check type; None: we leave it to the judge."""
     options: dict[str, Any]
     why: str
     """Why it is not routed; "" when it is."""
@@ -38,7 +59,7 @@ def route(text: str) -> Route | None:
         return None
     lowered = text.lower()
     if git := git_kind(text):
-        return Route(git, None, {}, "checks of git state are not built yet")
+        return _git(git, text)
     if ("file" in lowered and "exists" in lowered) or ("created" in lowered and ("." in lowered or "file" in lowered)):
         return _file(text)
     if "ran" in lowered and ("command" in lowered or any(word in lowered for word in ("npm", "git", "python", "cargo", "go"))):
@@ -62,8 +83,26 @@ def git_kind(text: str) -> Kind | None:
     if "push" in lowered and any(word in lowered for word in ("remote", "branch", "pushed")):
         return "git_pushed"
     if re.search(r"\bprs?\b", lowered) or "pull request" in lowered:
-        return "git_pull_request"
+        return "pr_created"
     return None
+
+
+def inverted(kind: Kind, text: str) -> Route:
+    """Where a sentence about git goes in a case that should not trigger: there must be none, however it is worded."""
+    meant = _said(text) or kind
+    return Route(kind, meant, {"absent": True}, "")
+
+
+def _git(kind: Kind, text: str) -> Route:
+    if _NEGATION.search(text):
+        return Route(kind, None, {}, "the sentence is negative, which that pattern ignores")
+    meant = kind if _SAYS[kind].search(text) else _said(text)
+    return Route(kind, meant, {}, "" if meant else "it does not say that a new one was made")
+
+
+def _said(text: str) -> Kind | None:
+    """The git fact that the sentence states outright."""
+    return next((kind for kind, pattern in _SAYS.items() if pattern.search(text)), None)
 
 
 def _file(text: str) -> Route:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from skilltrial.load.document import Notes
 from skilltrial.load.fixtures import Fixtures
-from skilltrial.records.plan import SetAside
 from skilltrial.records.problems import Where
 from skilltrial.records.record import JsonObject
 from skilltrial.records.suite import Case, Stage, Suite
@@ -19,7 +18,7 @@ TRIGGER = "trigger"
 
 @dataclass(slots=True)
 class Reading:
-    """One suite file while it is read. Problems go to `notes`, checks that cannot be graded yet to `set_aside`."""
+    """One suite file while it is read. Problems go to `notes`."""
 
     value: Any
     """The file as plain data."""
@@ -33,7 +32,6 @@ class Reading:
     prose: ProseChecks = "auto"
     stage: Stage | None = None
     """Placement asked for by the user; wins over the suite's own."""
-    set_aside: list[SetAside] = field(default_factory=list)
 
     def suite(self, dialect: str, cases: list[Case], markers: tuple[str, ...] = (), extra: JsonObject | None = None) -> Suite:
         return Suite(

@@ -17,7 +17,6 @@ from skilltrial.load.document import Document, Fault, Level, Notes, decode, read
 from skilltrial.load.fixtures import Base, Fixtures
 from skilltrial.load.reading import ProseChecks, Reading
 from skilltrial.load.trees import Digests
-from skilltrial.records.plan import SetAside
 from skilltrial.records.problems import Problem
 from skilltrial.records.suite import Stage, Suite
 
@@ -80,18 +79,18 @@ def is_claimed(file: SuiteFile) -> bool:
 
 def read(
     file: SuiteFile, owner: Owner, disk: Disk, digests: Digests, options: SuiteOptions
-) -> tuple[Suite | None, list[Problem], list[SetAside]]:
+) -> tuple[Suite | None, list[Problem]]:
     """The suite for its skill, and every problem of the file."""
     notes = Notes(file.label, options.level, file.document.locate)
     for fault in file.document.faults:
         notes.error(fault.rule, fault.found, fault.pointer or (), fault.hint, fault.spot)
     if file.document.broken:
-        return None, notes.problems, []
+        return None, notes.problems
     dialect = dialect_of(file.document.value)
     if dialect is None:
         found, hint = not_read(file.document.value)
         notes.error("unknown-dialect", found, hint=hint)
-        return None, notes.problems, []
+        return None, notes.problems
     reading = Reading(
         value=file.document.value,
         notes=notes,
@@ -104,7 +103,7 @@ def read(
         stage=options.stage,
     )
     suite = dialect.read(reading)
-    return suite, notes.problems, reading.set_aside
+    return suite, notes.problems
 
 
 def _bases(path: str, skill_folder: str, disk: Disk) -> tuple[Base, ...]:

@@ -58,6 +58,7 @@ def checks_digest(case: Case) -> str:
             "checks": [check.model_dump(mode="json") for check in case.checks],
             "expected_output": case.expected_output,
             "judge_params": case.judge_params,
+            **({"contract": case.side_effects.contract} if case.side_effects and case.side_effects.contract else {}),
         }
     )
 

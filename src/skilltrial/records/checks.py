@@ -74,6 +74,13 @@ class NoOptions(Record):
     """`git_clean` and others without options."""
 
 
+class GitFact(Record):
+    """`git_branch`, `git_commit`, `git_pushed`, `pr_created`: the run made a new one."""
+
+    absent: bool = False
+    """True: it made none. The default in a case that should not trigger."""
+
+
 class JsonPath(Record):
     """`json_path`, `json_path_not_exists`: dot path with list indexes in the JSON at `path`, or in the final text."""
 
@@ -189,6 +196,10 @@ CHECKS: dict[str, type[Record]] = {
     "command_not_ran": CommandText,
     "tests_pass": TestsPass,
     "git_clean": NoOptions,
+    "git_branch": GitFact,
+    "git_commit": GitFact,
+    "git_pushed": GitFact,
+    "pr_created": GitFact,
     "json_path": JsonPath,
     "json_path_not_exists": JsonPath,
     "valid_json": JsonDocument,
@@ -210,5 +221,9 @@ NEEDS_TOOLS = frozenset(
     {"loaded_skill", "command_ran", "command_not_ran", "tests_pass"} | {name for name in CHECKS if name.startswith("tool_")}
 )
 """Types that need a record of tool calls or events."""
-NEEDS_FILES = frozenset({"file_exists", "file_not_exists", "file_unchanged", "git_clean", "command"})
+INVERTED = frozenset({"git_branch", "git_commit", "git_pushed", "pr_created"})
+"""Types that mean the opposite in a case that should not trigger, unless they say so themselves."""
+NEEDS_GIT = frozenset({"git_clean"} | INVERTED)
+"""Types that need a record of the repository's state."""
+NEEDS_FILES = frozenset({"file_exists", "file_not_exists", "file_unchanged", "command"} | NEEDS_GIT)
 """Types that need a workspace. `file_contains`, `regex`, `json_path`, … need one only when they name a path."""

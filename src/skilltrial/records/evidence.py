@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterable
+from typing import Any, Literal
 
 from pydantic import Field, JsonValue
 
@@ -31,6 +32,16 @@ class Usage(Record):
     """US dollars; `cost_source` says who computed it."""
     cost_source: str | None = None
     """cli, pricing-config, price-table, openrouter-pricing, provider, cli-unreconciled."""
+
+
+def summed(usages: Iterable[Usage]) -> Usage:
+    """What several calls took together; a figure that none of them reported stays unknown."""
+    listed = list(usages)
+    names = ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens", "cost_usd")
+    known = {name: [value for usage in listed if (value := getattr(usage, name)) is not None] for name in names}
+    sources = {usage.cost_source for usage in listed} - {None}
+    totals: dict[str, Any] = {name: sum(values) for name, values in known.items() if values}
+    return Usage(**totals, cost_source=sources.pop() if len(sources) == 1 else None)
 
 
 class Timing(Record):
@@ -69,13 +80,50 @@ class Inventory(Record):
     instructions: tuple[str, ...] | None = None
 
 
+class ReviewRequest(Record):
+    """A pull request, or a merge request."""
+
+    number: int
+    branch: str
+    """The branch it wants to see merged."""
+    base: str | None = None
+    url: str | None = None
+    open: bool = True
+
+
 class GitDelta(Record):
-    """What changed in the repository."""
+    """What changed in the repository between the start of the run and its end. The staged skill and fixtures never count."""
 
     branches: tuple[str, ...] = ()
+    """Local branches that are new."""
     commits: tuple[str, ...] = ()
+    """New commits that a local branch or HEAD reaches, newest first, as hash and subject; at most 50."""
     head: str | None = None
+    """The commit at HEAD after the run."""
+    head_before: str | None = None
+    branch: str | None = None
+    """The current branch after the run; None: detached."""
+    branch_before: str | None = None
+    branch_heads: dict[str, str] = {}
+    """Commits of all local branches, where any is new, gone or moved."""
+    pushed: dict[str, str] = {}
+    """Remote branches, as `origin/name`, that are new or moved, with their commits."""
+    remotes: tuple[str, ...] = ()
+    """Names of the remotes there are."""
     status: tuple[str, ...] = ()
+    """What `git status` says anew, as `XY path`; at most 1,000."""
+    review_requests: tuple[ReviewRequest, ...] | None = None
+    """Pull or merge requests that are new. None: nobody asked the provider, or it gave no answer."""
+    removed: bool = False
+    """The run took the repository away."""
+    problem: str | None = None
+    """Why a part of this is not known."""
+    review_problem: str | None = None
+    """Why the provider gave no answer."""
+    truncated: bool = False
+    before: FileRef | None = None
+    """The state at the start as JSON, a blob."""
+    after: FileRef | None = None
 
 
 class Delta(Record):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,6 +35,8 @@ class Workspace:
     """What lay there when the run began; the staged skills and `.git` left out."""
     landed: dict[str, FileRef]
     """Fixtures by the path they lie at."""
+    status: tuple[str, ...] | None = None
+    """What `git status` says when the run begins, as `XY path`; None: git has to be asked."""
     kept: bool = field(default=False, init=False)
 
     def keep(self) -> None:
@@ -76,9 +78,11 @@ def fresh(
             sources = {path: Source(_bytes(blobs, ref), ref.executable) for path, ref in spots.items()}
             _put_all(place.root, sources)
             hidden = _stage_skills(place.root, skills, skill_dir, blobs)
+            status = None
             if git and not any(path.split("/")[0] == ".git" for path in spots):
+                status = _status(spots, stage_files)
                 _put_repository(place.root, sources, (fixtures.digest, stage, stage_files, hidden), stage_files, hidden)
-            workspace = Workspace(place, place.root, place.home, manifest(place.root, hidden), spots)
+            workspace = Workspace(place, place.root, place.home, manifest(place.root, hidden), spots, status)
             yield workspace
     finally:
         kept = workspace is not None and workspace.kept
@@ -129,6 +133,16 @@ def _stage_skills(root: Path, skills: Sequence[Skill], skill_dir: str | None, bl
         _put_all(root, {f"{folder}/{ref.path}": Source(_bytes(blobs, ref), ref.executable) for ref in staged})
         folders.append(folder)
     return tuple(folders)
+
+
+def _status(spots: Iterable[str], staged: bool) -> tuple[str, ...] | None:
+    """What git will say of a repository of ours; None where it may see a repository within, or would quote a name."""
+    if any(".git" in path.lower().split("/") for path in spots):
+        return None
+    if not staged:
+        return ()
+    plain = all(path.isascii() and path.isprintable() and not {'"', "\\"} & set(path) for path in spots)
+    return tuple(f"A  {path}" for path in sorted(spots)) if plain else None
 
 
 def _put_repository(
