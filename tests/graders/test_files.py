@@ -109,3 +109,60 @@ def test_git_is_clean_when_its_status_is_empty(run: Any) -> None:
 
 def test_git_without_a_record_gives_no_verdict(run: Any) -> None:
     assert run.grade("git_clean", run.view()).state == "ungraded"
+
+
+# ---------------------------------------------------------------- forms of paths
+@pytest.mark.parametrize(
+    ("type_", "options", "state"),
+    [
+        ("file_exists", {"path": "*.csv"}, "passed"),
+        ("file_exists", {"path": "out/*.csv"}, "failed"),
+        ("file_exists", {"path": "**/*.txt"}, "passed"),
+        ("file_exists", {"path": "tabl?.csv"}, "passed"),
+        ("file_exists", {"path": "*.md"}, "failed"),
+        ("file_not_exists", {"path": "*.csproj"}, "passed"),
+        ("file_not_exists", {"path": "**/*.md"}, "failed"),
+        ("file_contains", {"path": "**/*.txt", "contains": "two"}, "passed"),
+        ("file_contains", {"path": "**/*.txt", "contains": "three"}, "failed"),
+        ("file_contains", {"path": "*.log", "contains": "two"}, "failed"),
+        ("file_not_contains", {"path": "**/*.txt", "contains": "two"}, "failed"),
+        ("file_not_contains", {"path": "**/*.txt", "contains": "three"}, "passed"),
+        ("file_unchanged", {"path": "*.md"}, "passed"),
+        ("regex", {"pattern": "^tw", "path": "out/*.txt"}, "passed"),
+        ("regex", {"pattern": "^tw", "files": True}, "passed"),
+        ("regex", {"pattern": "read me", "files": True}, "failed"),
+        ("not_regex", {"pattern": "^tw", "files": True}, "failed"),
+        ("regex", {"pattern": "o", "files": True, "count": 2}, "passed"),
+        ("regex", {"pattern": "o", "files": True, "count": 1}, "failed"),
+    ],
+)
+def test_a_path_with_wildcards_stands_for_every_file_of_that_form(run: Any, type_: str, options: Any, state: str) -> None:
+    created = {"table.csv": b"a,b", "out/one.txt": b"one", "out/deep/two.txt": b"two", "out/two.txt": b"tw"}
+    view = run.view(created=created, fixtures={"README.md": b"read me"})
+    assert run.grade(type_, view, **options).state == state
+
+
+@pytest.mark.parametrize("type_", ["regex", "not_regex"])
+def test_a_search_in_the_files_made_needs_a_file(run: Any, type_: str) -> None:
+    assert run.grade(type_, run.view(), pattern="x", files=True).state == "failed"
+    assert run.grade(type_, run.view(folder=False), pattern="x", files=True).state == "ungraded"
+
+
+@pytest.mark.parametrize(
+    ("paths", "state"),
+    [(("out/**", "notes.md"), "passed"), (("out/*",), "failed"), (("**",), "passed"), ((), "failed"), (("out/**",), "failed")],
+)
+def test_only_changed_looks_at_all_that_was_touched(run: Any, paths: tuple[str, ...], state: str) -> None:
+    view = run.view(
+        created={"out/a/b.txt": b"x"},
+        changed={"out/c.txt": b"y"},
+        deleted=["notes.md"],
+        fixtures={"notes.md": b"n", "other": b"o"},
+    )
+    assert run.grade("only_changed", view, paths=list(paths)).state == state
+
+
+def test_a_run_that_touched_nothing_has_only_changed_what_it_may(run: Any) -> None:
+    assert run.grade("only_changed", run.view(), paths=[]).state == "passed"
+    assert run.grade("only_changed", run.view(truncated=True), paths=["**"]).state == "ungraded"
+    assert run.grade("only_changed", run.view(folder=False), paths=["**"]).state == "ungraded"

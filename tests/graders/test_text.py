@@ -83,3 +83,13 @@ def test_options_that_cannot_be_read_give_no_verdict(run: Any) -> None:
     grade = run.grade("contains", "text", valeu="text")
     assert grade.state == "ungraded"
     assert "value" in grade.reason
+
+
+@pytest.mark.parametrize(("count", "state"), [(2, "passed"), (1, "failed"), (3, "failed")])
+def test_a_pattern_may_ask_for_an_exact_number_of_matches(run: Any, count: int, state: str) -> None:
+    assert run.grade("regex", "one fish, two fish", pattern="fish", count=count).state == state
+
+
+def test_no_match_at_all_can_be_asked_for_by_count(run: Any) -> None:
+    assert run.grade("regex", "one", pattern="fish", count=0).state == "passed"
+    assert run.grade("not_regex", "one", pattern="fish", count=0).state == "failed"

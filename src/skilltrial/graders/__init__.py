@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Need = Literal["judge", "tools", "files", "place"]
 
-_EXECUTED = frozenset({"command_ran", "command_not_ran", "tests_pass"})
+_EXECUTED = frozenset({"command_ran", "command_not_ran", "command_order", "tests_pass"})
 """Types about what really ran; a tool call that was only requested tells nothing about them."""
 _SOUND = {
     "contains": "passed",
@@ -70,7 +70,7 @@ def _settled(check: Check, given: Grade, view: EvidenceView) -> Grade:
     """A verdict on stored, masked text counts only where the mask cannot have changed it."""
     if not (given.redacted_input and view.stored) or given.method != "check" or given.state == "ungraded":
         return given
-    if given.state == _SOUND.get(check.type):
+    if given.state == _SOUND.get(check.type) and check.options.get("count") is None:
         return given
     why = "what it looks at is stored masked, since it held a secret; only the run itself could be graded"
     return given.model_copy(update={"state": "ungraded", "reason": why, "quote": None})
@@ -105,7 +105,8 @@ def needs(check: Check) -> frozenset[Need]:
         found.add("judge")
     if check.type in NEEDS_TOOLS:
         found.add("tools")
-    if check.type in NEEDS_FILES or (check.options.get("path") is not None and not check.type.startswith("tool_")):
+    names_a_file = check.options.get("path") is not None or check.options.get("files") is True
+    if check.type in NEEDS_FILES or (names_a_file and not check.type.startswith("tool_")):
         found.add("files")
     if check.type == "command":
         found.add("place")

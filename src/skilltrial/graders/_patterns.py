@@ -45,6 +45,22 @@ def search(pattern: str, text: str, *, flags: str = "", ignore_case: bool = Fals
     return None
 
 
+def count(pattern: str, text: str, *, flags: str = "", ignore_case: bool = False) -> int:
+    """Number of matches that do not overlap.
+
+    Raises:
+        Unsearchable: as `search`; also for a text of which only a part could be searched.
+    """
+    letters = frozenset(flags) | ({"i"} if ignore_case else set())
+    compiled = _compiled(pattern, "".join(sorted(letters & _FLAGS.keys())))
+    if len(text) > LONGEST:
+        raise Unsearchable(f"matches are counted in texts of up to {LONGEST:,} characters")
+    try:
+        return sum(1 for _ in compiled.finditer(text, timeout=TIMEOUT_S))
+    except TimeoutError:
+        raise Unsearchable(f"pattern took too long: no answer within {TIMEOUT_S:g} s") from None
+
+
 @lru_cache(maxsize=512)
 def _compiled(pattern: str, letters: str) -> regex.Pattern[str]:
     flags = 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
@@ -42,6 +44,45 @@ def source(path: str | None, scene: Scene) -> Source | Verdict:
     if delta.truncated:
         return Verdict.ungraded(f"'{spot}' was not seen, and the list of files was cut at a cap")
     return Verdict.failed(f"there is no file '{spot}' after the run")
+
+
+def sources(path: str | None, scene: Scene, *, made: bool = False) -> list[Source] | Verdict:
+    """As `source`, for a path that may be a form with wildcards: every file there is of that form.
+
+    Args:
+        made: the files that the run created or changed, and no path.
+    """
+    if not made and (path is None or not has_wildcards(path)):
+        one = source(path, scene)
+        return one if isinstance(one, Verdict) else [one]
+    delta = scene.view.record.delta
+    if delta is None:
+        return Verdict.ungraded("this run had no folder to look for files in")
+    left = {file.path for file in (*delta.created, *delta.changed)}
+    if not made:
+        left = {name for name in left | fixtures(scene).keys() - set(delta.deleted) if fits_form(name, path or "")}
+    found = [source(name, scene) for name in sorted(left)]
+    seen = [one for one in found if isinstance(one, Source)]
+    if seen:
+        return seen
+    what = "the run made no file" if made else f"there is no file like '{path}' after the run"
+    return Verdict.ungraded(f"{what}, but the list of files was cut at a cap") if delta.truncated else Verdict.failed(what)
+
+
+def has_wildcards(path: str) -> bool:
+    """Whether a path stands for several files."""
+    return "*" in path or "?" in path
+
+
+def fits_form(path: str, form: str) -> bool:
+    """`*` is anything but '/', `**` anything, `?` one character but '/'; a form without '/' fits at the top only."""
+    return _form(form.removeprefix("./")).fullmatch(path) is not None
+
+
+@lru_cache(maxsize=512)
+def _form(form: str) -> re.Pattern[str]:
+    said = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    return re.compile("".join(said.get(part, re.escape(part)) for part in re.split(r"(\*\*/|\*\*|\*|\?)", form)), re.DOTALL)
 
 
 def clean(path: str) -> str | Verdict:

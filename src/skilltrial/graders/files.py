@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from skilltrial.graders._source import clean, fixtures, source
+from skilltrial.graders._source import clean, fits_form, fixtures, has_wildcards, sources
 from skilltrial.graders._verdict import ByType, Scene, Verdict
-from skilltrial.graders.text import holds, lacks
-from skilltrial.records.checks import FileText, PathOnly
+from skilltrial.graders.text import any_of, holds
+from skilltrial.records.checks import FileText, OnlyChanged, PathOnly
 from skilltrial.records.evidence import Delta
 
 _CUT = "the list of files was cut at a cap, so absence proves nothing"
@@ -25,6 +25,8 @@ def _looked_up(path: str, scene: Scene) -> tuple[str, Delta] | Verdict:
 
 def _fits(path: str, spot: str, options: PathOnly, folders: bool) -> bool:
     """Whether `path` is the file meant, or one in the folder meant; with `anywhere`, in whatever folder that lies."""
+    if has_wildcards(spot):
+        return fits_form(path, f"**/{spot}" if options.anywhere else spot)
     if options.anywhere:
         path, spot = f"/{path}", f"/{spot}"
         return path.endswith(spot) or (folders and f"{spot}/" in path)
@@ -90,18 +92,35 @@ def file_unchanged(options: PathOnly, scene: Scene) -> Verdict:
     return Verdict.passed(f"'{spot}' is as it was delivered")
 
 
+def only_changed(options: OnlyChanged, scene: Scene) -> Verdict:
+    """Passed when the run touched nothing but files of these forms."""
+    delta = scene.view.record.delta
+    if delta is None:
+        return Verdict.ungraded("this run had no folder to change files in")
+    touched = sorted({file.path for file in (*delta.created, *delta.changed)} | set(delta.deleted))
+    beyond = [path for path in touched if not any(fits_form(path, form) for form in options.paths)]
+    wanted = ", ".join(options.paths) or "no file at all"
+    if beyond:
+        return Verdict.failed(f"the run touched {len(beyond)} other than {wanted}", ", ".join(beyond[:10]))
+    if delta.truncated:
+        return Verdict.ungraded(f"{wanted}: {_CUT}")
+    return Verdict.passed(f"the run touched {len(touched)} files, only {wanted}" if touched else "the run touched no file")
+
+
 def file_contains(options: FileText, scene: Scene) -> Verdict:
     """Passed when the file, or the final text when no path is given, holds the text; a missing file fails."""
-    seen = source(options.path, scene)
-    return seen if isinstance(seen, Verdict) else holds(seen, options.contains, options.case_sensitive)
+    seen = sources(options.path, scene)
+    if isinstance(seen, Verdict):
+        return seen
+    return any_of([holds(one, options.contains, options.case_sensitive) for one in seen])
 
 
 def file_not_contains(options: FileText, scene: Scene) -> Verdict:
     """Passed when the file lacks the text. A missing file fails here too: it shows nothing."""
-    seen = source(options.path, scene)
+    seen = sources(options.path, scene)
     if isinstance(seen, Verdict):
         return seen._replace(reason=f"{seen.reason} (a missing file fails this check too)") if seen.state == "failed" else seen
-    return lacks(seen, options.contains, options.case_sensitive)
+    return any_of([holds(one, options.contains, options.case_sensitive) for one in seen]).turned()
 
 
 class Files(ByType):
@@ -111,6 +130,7 @@ class Files(ByType):
         "file_exists": file_exists,
         "file_not_exists": file_not_exists,
         "file_unchanged": file_unchanged,
+        "only_changed": only_changed,
         "file_contains": file_contains,
         "file_not_contains": file_not_contains,
     }

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import ClassVar
 
-from skilltrial.graders._patterns import Unsearchable, search
-from skilltrial.graders._source import Source, source
+from skilltrial.graders._patterns import Unsearchable, count, search
+from skilltrial.graders._source import Source, source, sources
 from skilltrial.graders._verdict import ByType, Scene, Verdict, excerpt
 from skilltrial.records.checks import Pattern, Substring, Substrings
 
@@ -42,6 +42,18 @@ def holds(seen: Source, value: str, case_sensitive: bool) -> Verdict:
 def lacks(seen: Source, value: str, case_sensitive: bool) -> Verdict:
     """Passed when `value` stands nowhere."""
     return holds(seen, value, case_sensitive).turned()
+
+
+def any_of(verdicts: list[Verdict]) -> Verdict:
+    """Passed when one is; of several that are not, one without a verdict comes before one that failed."""
+    for state in ("passed", "ungraded"):
+        for verdict in verdicts:
+            if verdict.state == state:
+                return verdict
+    if len(verdicts) == 1:
+        return verdicts[0]
+    masked = any(verdict.masked for verdict in verdicts)
+    return Verdict.failed(f"in none of {len(verdicts)} files: {verdicts[0].reason}", masked=masked)
 
 
 def _blank(seen: Source) -> str:
@@ -84,9 +96,15 @@ def contains_any(options: Substrings, scene: Scene) -> Verdict:
 
 
 def matches(options: Pattern, scene: Scene) -> Verdict:
-    seen = source(options.path, scene)
+    seen = sources(options.path, scene, made=options.files)
     if isinstance(seen, Verdict):
         return seen
+    if options.count is not None:
+        return _counted(options, options.count, seen)
+    return any_of([_matched(options, one) for one in seen])
+
+
+def _matched(options: Pattern, seen: Source) -> Verdict:
     try:
         hit = search(options.pattern, seen.text, flags=options.flags, ignore_case=not options.case_sensitive)
     except Unsearchable as error:
@@ -99,8 +117,23 @@ def matches(options: Pattern, scene: Scene) -> Verdict:
     return Verdict.failed(f"/{options.pattern}/ matches nothing in {seen.label}{_blank(seen)}", masked=seen.masked)
 
 
+def _counted(options: Pattern, wanted: int, seen: list[Source]) -> Verdict:
+    masked = any(one.masked for one in seen)
+    try:
+        ignore_case = not options.case_sensitive
+        found = sum(count(options.pattern, one.text, flags=options.flags, ignore_case=ignore_case) for one in seen)
+    except Unsearchable as error:
+        return Verdict.ungraded(str(error), masked=masked)
+    if any(one.cut for one in seen):
+        return Verdict.ungraded("matches cannot be counted in a file of which only a part was read")
+    where = seen[0].label if len(seen) == 1 else f"{len(seen)} files"
+    reason = f"/{options.pattern}/ matches {found} times in {where}, expected {wanted}"
+    return Verdict("passed" if found == wanted else "failed", reason, masked=masked)
+
+
 def not_matches(options: Pattern, scene: Scene) -> Verdict:
-    seen = source(options.path, scene)
+    """The opposite; a file that is not there fails here too, and so does a run that made no file to look into."""
+    seen = sources(options.path, scene, made=options.files)
     return seen if isinstance(seen, Verdict) else matches(options, scene).turned()
 
 

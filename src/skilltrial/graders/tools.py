@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar
 
 from skilltrial.graders._json import MISSING, at, same, short
 from skilltrial.graders._patterns import Unsearchable, search
 from skilltrial.graders._verdict import QUOTE, ByType, Scene, Verdict
 from skilltrial.records.checks import (
+    Call,
+    CommandOrder,
     CommandText,
     LoadedSkill,
     TestsPass,
@@ -19,6 +22,8 @@ from skilltrial.records.checks import (
     ToolArgMatches,
     ToolCallCount,
     ToolName,
+    ToolOrder,
+    ToolUsed,
 )
 from skilltrial.records.evidence import Event
 
@@ -71,8 +76,61 @@ def tool_call_count(options: ToolCallCount, scene: Scene) -> Verdict:
     return Verdict("passed" if inside else "failed", f"{count} {what}, expected {wanted}", _seen(calls))
 
 
+def tool_used(options: ToolUsed, scene: Scene) -> Verdict:
+    """Passed when the number of fitting calls lies within the bounds."""
+    calls = _calls(scene)
+    if calls is None:
+        return Verdict.ungraded(_NO_RECORD)
+    try:
+        mine = [calls[place] for place in _fitting(Call(name=options.name, input_match=options.input_match), calls)]
+    except Unsearchable as error:
+        return Verdict.ungraded(str(error))
+    inside = options.min <= len(mine) and (options.max is None or len(mine) <= options.max)
+    wanted = f"{options.min} to {options.max}" if options.max is not None else f"at least {options.min}"
+    like = f" with /{options.input_match}/ in its input" if options.input_match is not None else ""
+    reason = f"'{options.name}'{like} was called {_times(len(mine))}, expected {wanted}"
+    return Verdict("passed" if inside else "failed", reason, _shown(mine[0]) if mine else _seen(calls))
+
+
+def tool_order(options: ToolOrder, scene: Scene) -> Verdict:
+    """Passed when the first call of one comes before the first of the other; it fails when either was never called."""
+    calls = _calls(scene)
+    if calls is None:
+        return Verdict.ungraded(_NO_RECORD)
+    try:
+        first, second = (next(_fitting(one, calls), None) for one in (options.before, options.after))
+    except Unsearchable as error:
+        return Verdict.ungraded(str(error))
+    for one, place in ((options.before, first), (options.after, second)):
+        if place is None:
+            return Verdict.failed(f"{_called(one)} was never called; {_seen(calls)}")
+    assert first is not None and second is not None
+    quote = f"{_shown(calls[min(first, second)])} … {_shown(calls[max(first, second)])}"
+    if first < second:
+        return Verdict.passed(f"{_called(options.before)} came before {_called(options.after)}", quote)
+    return Verdict.failed(f"{_called(options.before)} came only after {_called(options.after)}", quote)
+
+
+def _fitting(wanted: Call, calls: tuple[Event, ...]) -> Iterator[int]:
+    """Places of the calls of that tool whose arguments fit. Raises Unsearchable."""
+    for place, call in enumerate(calls):
+        if call.name == wanted.name and (wanted.input_match is None or search(wanted.input_match, _input(call)) is not None):
+            yield place
+
+
+def _input(call: Event) -> str:
+    """Arguments as compact JSON, which is what patterns of `claude plugin eval` are written for."""
+    if isinstance(call.arguments, str):
+        return call.arguments
+    return json.dumps(call.arguments, ensure_ascii=False, separators=(",", ":"))
+
+
+def _called(one: Call) -> str:
+    return f"'{one.name}'" + (f" with /{one.input_match}/" if one.input_match is not None else "")
+
+
 def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
+    return {0: "never", 1: "once"}.get(count, f"{count} times")
 
 
 def _shown(call: Event) -> str:
@@ -148,6 +206,23 @@ def command_ran(options: CommandText, scene: Scene) -> Verdict:
 
 def command_not_ran(options: CommandText, scene: Scene) -> Verdict:
     return command_ran(options, scene).turned()
+
+
+def command_order(options: CommandOrder, scene: Scene) -> Verdict:
+    """Passed when the texts are found in recorded commands one after the other, case ignored."""
+    calls = _calls(scene)
+    if calls is None:
+        return Verdict.ungraded("this run has no record of commands")
+    waiting = list(options.commands)
+    found: list[str] = []
+    for call in calls:
+        if waiting and _ran(waiting[0], (call,)):
+            found.append(_shown(call))
+            waiting.pop(0)
+    if not waiting:
+        return Verdict.passed(f"{len(found)} commands ran in this order", " … ".join(found)[:QUOTE])
+    after = f" after {options.commands[len(found) - 1]!r}" if found else ""
+    return Verdict.failed(f"no recorded command holds {waiting[0]!r}{after}; {_seen(calls)}", " … ".join(found)[:QUOTE] or None)
 
 
 _TEST_COMMAND = re.compile(
@@ -233,8 +308,11 @@ class Tools(ByType):
         "tool_arg_contains": tool_arg_contains,
         "tool_arg_matches": tool_arg_matches,
         "tool_call_count": tool_call_count,
+        "tool_used": tool_used,
+        "tool_order": tool_order,
         "command_ran": command_ran,
         "command_not_ran": command_not_ran,
+        "command_order": command_order,
         "tests_pass": tests_pass,
         "loaded_skill": loaded_skill,
     }

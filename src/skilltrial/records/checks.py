@@ -25,21 +25,41 @@ class Substrings(Record):
 
 
 class Pattern(Record):
-    """`regex`, `not_regex`: Python search in the final text, or in the file at `path`."""
+    """`regex`, `not_regex`: Python search in the final text, or in the file at `path`, or in the files the run left."""
 
     pattern: str
     case_sensitive: bool = False
     flags: str = ""
     """Letters of i, m, s, x."""
     path: str | None = None
+    """With `*` or `?`: all files of that form, of which one is enough."""
+    files: bool = False
+    """True: in any file that the run created or changed."""
+    count: int | None = None
+    """The exact number of matches wanted; None: at least one."""
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Pattern:
+        if self.files and self.path is not None:
+            raise ValueError("give 'files' or 'path', not both")
+        if self.count is not None and self.count < 0:
+            raise ValueError("'count' is 0 or more")
+        return self
 
 
 class PathOnly(Record):
     """`file_exists` (created or changed by the run), `file_not_exists`, `file_unchanged`."""
 
     path: str
+    """`*` is anything but '/', `**` anything, `?` one character."""
     anywhere: bool = False
     """True: a file whose path ends in `path`, in any folder, is meant (agent-skill-eval's sentences)."""
+
+
+class OnlyChanged(Record):
+    """`only_changed`: every file that the run created, changed or deleted fits one of `paths`; none given: it touched no file."""
+
+    paths: tuple[str, ...]
 
 
 class FileText(Record):
@@ -47,6 +67,7 @@ class FileText(Record):
 
     contains: str
     path: str | None = None
+    """With `*` or `?`: one of the files of that form is enough, for `file_not_contains` none may hold it."""
     case_sensitive: bool = False
 
 
@@ -62,6 +83,12 @@ class CommandText(Record):
     """`command_ran`, `command_not_ran`: a recorded command or tool call holds `command`, case ignored."""
 
     command: str
+
+
+class CommandOrder(Record):
+    """`command_order`: recorded commands hold these texts one after the other; others may stand between."""
+
+    commands: tuple[str, ...]
 
 
 class TestsPass(Record):
@@ -171,6 +198,35 @@ class ToolCallCount(Record):
     max: int | None = None
 
 
+class ToolUsed(Record):
+    """`tool_used`: number of calls of the tool whose arguments, as JSON text, match `input_match`; bounds inclusive."""
+
+    name: str
+    input_match: str | None = None
+    min: int = 1
+    max: int | None = None
+
+    @model_validator(mode="after")
+    def _bounds(self) -> ToolUsed:
+        if self.min < 0 or (self.max is not None and self.max < self.min):
+            raise ValueError("'min' is 0 or more, and 'max' not below it")
+        return self
+
+
+class Call(Record):
+    """Calls of one tool, all or those whose arguments, as JSON text, match `input_match`."""
+
+    name: str
+    input_match: str | None = None
+
+
+class ToolOrder(Record):
+    """`tool_order`: both are called, and the first call of `before` comes before the first of `after`."""
+
+    before: Call
+    after: Call
+
+
 class Rubric(Record):
     """`rubric`: the check's text goes to the judge."""
 
@@ -189,11 +245,13 @@ CHECKS: dict[str, type[Record]] = {
     "file_exists": PathOnly,
     "file_not_exists": PathOnly,
     "file_unchanged": PathOnly,
+    "only_changed": OnlyChanged,
     "file_contains": FileText,
     "file_not_contains": FileText,
     "loaded_skill": LoadedSkill,
     "command_ran": CommandText,
     "command_not_ran": CommandText,
+    "command_order": CommandOrder,
     "tests_pass": TestsPass,
     "git_clean": NoOptions,
     "git_branch": GitFact,
@@ -212,18 +270,21 @@ CHECKS: dict[str, type[Record]] = {
     "tool_arg_contains": ToolArgContains,
     "tool_arg_matches": ToolArgMatches,
     "tool_call_count": ToolCallCount,
+    "tool_used": ToolUsed,
+    "tool_order": ToolOrder,
     "rubric": Rubric,
     "quality": Quality,
 }
 JUDGED = frozenset({"rubric", "quality"})
 """Types that only a judge can grade."""
 NEEDS_TOOLS = frozenset(
-    {"loaded_skill", "command_ran", "command_not_ran", "tests_pass"} | {name for name in CHECKS if name.startswith("tool_")}
+    {"loaded_skill", "command_ran", "command_not_ran", "command_order", "tests_pass"}
+    | {name for name in CHECKS if name.startswith("tool_")}
 )
 """Types that need a record of tool calls or events."""
 INVERTED = frozenset({"git_branch", "git_commit", "git_pushed", "pr_created"})
 """Types that mean the opposite in a case that should not trigger, unless they say so themselves."""
 NEEDS_GIT = frozenset({"git_clean"} | INVERTED)
 """Types that need a record of the repository's state."""
-NEEDS_FILES = frozenset({"file_exists", "file_not_exists", "file_unchanged", "command"} | NEEDS_GIT)
+NEEDS_FILES = frozenset({"file_exists", "file_not_exists", "file_unchanged", "only_changed", "command"} | NEEDS_GIT)
 """Types that need a workspace. `file_contains`, `regex`, `json_path`, … need one only when they name a path."""
