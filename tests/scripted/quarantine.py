@@ -182,7 +182,8 @@ def carry_out(order: Order) -> dict[str, Any]:
 def _told(seen: Seen) -> dict[str, Any]:
     asked = seen.asked
     offered = sorted(asked.skills) if asked else []
-    return {"path": seen.path, "side": seen.side, "skills": offered, "results": asked.results if asked else None}
+    tools = sorted(asked.tools) if asked else []
+    return {"path": seen.path, "side": seen.side, "skills": offered, "tools": tools, "results": asked.results if asked else None}
 
 
 def order(tmp: Path, **fields: Any) -> Callable[[], dict[str, Any]]:
