@@ -123,7 +123,8 @@ class _Maker:
         unasked: dict[str, str] = {}
         for rows, verdicts in [(task.checks, False), *((run.rows or (), True) for run in runs)]:
             for key, row in named(rows):
-                checks.setdefault(key, _check(key, row))
+                if key not in checks:
+                    checks[key] = _check(key, row)
                 if row.unasked:
                     unasked.setdefault(key, row.reason or "the tool grades no such check")
                 elif verdicts:
