@@ -9,8 +9,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from skilltrial.errors import UsageError
-from skilltrial.records.evidence import Evidence, Usage
-from skilltrial.records.grades import Comparison, Grading, JudgeCall
+from skilltrial.records.evidence import Evidence, Usage, summed
+from skilltrial.records.grades import Comparison, Grading
 from skilltrial.records.hooks import HookRun
 from skilltrial.records.journal import ComparisonLine, EvidenceLine, GradingLine, StopLine
 from skilltrial.records.plan import Plan
@@ -92,7 +92,7 @@ class Experiment(Reading):
         number = self._number(grading.cell)
         grading = masked_grading(grading, self._redactor)
         calls = json.dumps([call.model_dump(mode="json") for call in grading.calls]).encode() if grading.calls else None
-        usage = judge_usage or (_sum_of(grading.calls) if grading.calls else None)
+        usage = judge_usage or (summed(call.usage for call in grading.calls) if grading.calls else None)
         asked = len(grading.calls) if judge_calls is None else judge_calls
         writer = self._open_writer()
         with writer.lock:
@@ -234,12 +234,3 @@ def _grading_line(
         judge_calls=calls,
         **(packed._asdict() if packed else {}),
     )
-
-
-def _sum_of(calls: tuple[JudgeCall, ...]) -> Usage:
-    """Sums what was reported; a field nobody reported stays unknown."""
-    names = ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens", "cost_usd")
-    known = {name: [value for call in calls if (value := getattr(call.usage, name)) is not None] for name in names}
-    sources = {call.usage.cost_source for call in calls} - {None}
-    totals: dict[str, Any] = {name: sum(values) for name, values in known.items() if values}
-    return Usage(**totals, cost_source=sources.pop() if len(sources) == 1 else None)
