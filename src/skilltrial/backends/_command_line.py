@@ -180,6 +180,10 @@ class CommandLine(Record):
         version, complaint = version_of(program, machine)
         if version is None:
             return Probe(False, f"{self.program} does not start: {complaint}", program=program)
+        return self.let_in(machine, program, version)
+
+    def let_in(self, machine: Machine, program: str | None, version: str | None) -> Probe:
+        """The login alone, of a program that is known to start."""
         login = self.login(machine)
         if login is None or login.expired:
             return Probe(False, self.shut_out(login), program=program, version=version)

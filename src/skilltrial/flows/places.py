@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from skilltrial import registry, workspaces
+from skilltrial import workspaces
+from skilltrial.flows import walls
 from skilltrial.flows.bench import Bench
 from skilltrial.records.plan import Target
 from skilltrial.records.suite import EMPTY_TREE, Skill, Tree
@@ -31,7 +32,7 @@ def workspace_for(
         yield None
         return
     with workspaces.fresh(
-        sandbox=registry.get("sandboxes", target.sandbox)(),
+        sandbox=walls.sandbox_of(target),
         base=bench.base,
         fixtures=fixtures,
         stage=stage,
@@ -50,6 +51,5 @@ def access_of(bench: Bench, target: Target, backend: Backend) -> Access:
     """What its processes may reach: variables let through by name, and the caller's own environment where the backend keeps it."""
     environ = bench.machine.environ
     passed = {*bench.plan.options.env, *target.env}
-    return Access(
-        env={name: environ[name] for name in passed if name in environ}, keep_home=not backend.capabilities.own_environment
-    )
+    env = {name: environ[name] for name in passed if name in environ}
+    return walls.access_of(target, backend, bench.machine, env)

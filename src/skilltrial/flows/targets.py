@@ -8,6 +8,7 @@ from typing import NamedTuple
 from skilltrial import plan as planning
 from skilltrial import registry
 from skilltrial.errors import UsageError
+from skilltrial.flows import walls
 from skilltrial.flows.bench import backend_of
 from skilltrial.load.targets import name_of
 from skilltrial.records.config import Config, TargetConfig
@@ -121,22 +122,21 @@ def _target(item: TargetConfig, name: str, config: Config) -> Target:
 def levelled(targets: Sequence[Planned], config: Config, machine: Machine, say: Callable[[str], None]) -> tuple[Planned, ...]:
     """The targets with the sandbox level of their runs.
 
-    A level that was named holds for every target that starts processes, and has to work: there is no silent fallback.
-    `auto` (the default) is for programs; adapters and runners then start unconfined.
+    Raises:
+        UsageError: a level that was named does not work here, or cannot do what was asked of it.
     """
-    asked = config.sandbox or "auto"
-    if asked not in ("auto", "none"):
-        probe = registry.get("sandboxes", asked)().probe(machine)
-        if not probe.ok:
-            raise UsageError(f"--sandbox {asked}: {probe.reason}")
+    wish = walls.Wish.of(config)
     return tuple(
-        Planned(planned.target.model_copy(update={"sandbox": _level(planned, asked)}), planned.backend) for planned in targets
+        Planned(walls.levelled(planned.target, planned.backend, wish, machine, say), planned.backend) for planned in targets
     )
 
 
-def _level(planned: Planned, asked: str) -> str:
-    able = planned.backend.capabilities
-    return asked if able.files and asked != "auto" else "none"
+def judge_levelled(judge: Judge | None, config: Config, machine: Machine, say: Callable[[str], None]) -> Judge | None:
+    """The same for the judge, which has to reach its model in any case."""
+    if judge is None:
+        return None
+    wish = walls.Wish.of(config)._replace(network="on")
+    return judge.model_copy(update={"target": walls.levelled(judge.target, backend_of(judge.target), wish, machine, say)})
 
 
 def judge_for(config: Config, targets: Sequence[Planned], say: Callable[[str], None], *, asked: bool) -> Judge | None:
@@ -194,10 +194,10 @@ def probe_all(targets: Sequence[Planned], judge: Judge | None, machine: Machine)
     Raises:
         UsageError: some cannot; one message each.
     """
-    backends = {planned.target.name: planned.backend for planned in targets}
+    asked = {planned.target.name: planned for planned in targets}
     if judge is not None:
-        backends[judge.target.name] = backend_of(judge.target)
-    probes = {name: backend.probe(machine) for name, backend in backends.items()}
+        asked[judge.target.name] = Planned(judge.target, backend_of(judge.target))
+    probes = {name: walls.probe_of(planned.target, planned.backend, machine) for name, planned in asked.items()}
     faults = dict.fromkeys(f"{name}: {probe.reason}" for name, probe in probes.items() if not probe.ok)
     if faults:
         raise UsageError("\n".join(faults))
@@ -206,6 +206,9 @@ def probe_all(targets: Sequence[Planned], judge: Judge | None, machine: Machine)
 
 def probe_plan(plan: Plan, machine: Machine) -> dict[str, Probe]:
     """The same for an experiment that was planned before."""
+    faults = [fault for target in plan.targets if (fault := walls.still_there(target, machine))]
+    if faults:
+        raise UsageError("\n".join(faults))
     targets = [Planned(target, backend_of(target)) for target in plan.targets]
     return probe_all(targets, plan.judge, machine)
 

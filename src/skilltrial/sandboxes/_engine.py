@@ -178,7 +178,7 @@ class Container:
             if place != "/etc/hosts":  # the engine has one of its own
                 yield from _mount(file, Path(place), readonly=True)
         for path in (*self.access.readable, *map(Path, environment.named_files({**self.caller, **self.access.env}))):
-            if path.exists():
+            if path.exists() and path != Path("/"):  # an image shows its own
                 yield from _mount(path.resolve(), path, readonly=True)
 
 

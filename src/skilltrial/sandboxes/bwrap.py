@@ -9,7 +9,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import ClassVar
@@ -113,6 +113,8 @@ class Bubblewrap(Record):
         program = shutil.which(PROGRAM)
         if program is None:
             raise CellError("sandbox", f"{PROGRAM} is not on PATH any more; {_INSTALL}")
+        if not access.nested and _older(version(program)):
+            access = replace(access, nested=True)
         folder = folder.resolve()
         root, home = _running.folders(folder)
         doors = _doors.planned(access)
@@ -137,6 +139,12 @@ def version(program: str) -> str | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     return asked.stdout.strip().rpartition(" ")[2] or None
+
+
+def _older(version: str | None) -> bool:
+    """Than 0.8.0, which brought the option that `nested` stands for."""
+    numbers = [int(part) for part in (version or "0").split(".")[:2] if part.isdecimal()]
+    return numbers < [0, 8]
 
 
 @cache
