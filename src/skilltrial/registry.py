@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import pkgutil
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.abc import SourceLoader
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from skilltrial.errors import UsageError
@@ -25,8 +26,15 @@ def names(family: str) -> tuple[str, ...]:
         for module in pkgutil.iter_modules(package.__path__)
         if not module.name.startswith("_") and _has_plugin(f"skilltrial.{family}.{module.name}")
     )
-    theirs = sorted(point.name for point in entry_points(group=f"skilltrial.{family}"))
+    theirs = sorted(point.name for point in _installed()[family])
     return tuple(dict.fromkeys([*ours, *theirs]))
+
+
+@cache
+def _installed() -> Mapping[str, Sequence[EntryPoint]]:
+    """The entry points of every family: each look at them reads a file per installed package, so there is one."""
+    found = entry_points()
+    return {family: tuple(found.select(group=f"skilltrial.{family}")) for family in FAMILIES}
 
 
 def _has_plugin(module: str) -> bool:
@@ -46,7 +54,7 @@ def get(family: str, name: str) -> Any:
     module_name = name.replace("-", "_")
     module_name = _CLASHES.get(module_name, module_name)
     if name in names(family):
-        for point in entry_points(group=f"skilltrial.{family}"):
+        for point in _installed()[family]:
             if point.name == name:
                 return point.load()
         return importlib.import_module(f"skilltrial.{family}.{module_name}").plugin

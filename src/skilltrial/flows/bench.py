@@ -7,10 +7,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from skilltrial import registry
+from skilltrial import graders, registry
 from skilltrial.flows.lookup import Lookup
 from skilltrial.flows.newsroom import Newsroom
 from skilltrial.records.plan import Judge, Plan, Target
+from skilltrial.records.record import build_all
 from skilltrial.records.suite import Case
 from skilltrial.seams import Backend, Machine, Runner
 from skilltrial.store import Experiment
@@ -74,5 +75,7 @@ def opened(
         if plan.judge is not None and with_judge:
             judging = backend_of(plan.judge.target)
             asked = stack.enter_context(judging.open(machine))
+        graders.graders()  # import and build here what threads will use, not in all of them at once
+        build_all()
         base = Path(plan.options.workspaces_dir) if plan.options.workspaces_dir else None
         yield Bench(plan, Lookup(plan, cases), experiment, machine, backends, runners, asked, newsroom, base, judging)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import regex
+if TYPE_CHECKING:  # imported when the first pattern is compiled: most suites have none
+    import regex
 
 TIMEOUT_S = 0.5
 LONGEST = 1_000_000
 """Characters of a text that are searched."""
-_FLAGS = {"i": regex.IGNORECASE, "m": regex.MULTILINE, "s": regex.DOTALL, "x": regex.VERBOSE}
+_FLAGS = {"i": "IGNORECASE", "m": "MULTILINE", "s": "DOTALL", "x": "VERBOSE"}
 
 
 class Hit(NamedTuple):
@@ -63,9 +64,11 @@ def count(pattern: str, text: str, *, flags: str = "", ignore_case: bool = False
 
 @lru_cache(maxsize=512)
 def _compiled(pattern: str, letters: str) -> regex.Pattern[str]:
+    import regex
+
     flags = 0
     for letter in letters:
-        flags |= _FLAGS[letter]
+        flags |= getattr(regex, _FLAGS[letter])
     try:
         return regex.compile(pattern, flags)
     except (regex.error, RecursionError, OverflowError) as error:
