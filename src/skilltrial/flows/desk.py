@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from skilltrial import registry
-from skilltrial.flows.bench import Bench, backend_of
+from skilltrial.flows.bench import Bench
 from skilltrial.flows.budgets import priced
 from skilltrial.flows.places import workspace_for
 from skilltrial.flows.watch import CellWatch
@@ -23,7 +23,7 @@ JUDGE_TIMEOUT_S = 120.0
 
 
 class CellDesk:
-    """The Desk seam for one cell. Every call to the judge is kept in `calls`, redacted."""
+    """The Desk seam for one cell. Every call to the judge is kept in `calls`; the store masks them."""
 
     def __init__(self, bench: Bench, cell: Cell) -> None:
         self.bench = bench
@@ -35,11 +35,11 @@ class CellDesk:
         self.judge = judge.target.name if judge and bench.judge else None
 
     def ask(self, question: Question) -> Reply:
-        judge = self.bench.plan.judge
-        assert judge is not None and self.bench.judge is not None, "graders ask only when there is a judge"
+        judge, backend = self.bench.plan.judge, self.bench.judge_backend
+        assert judge and backend and self.bench.judge is not None, "graders ask only when there is a judge"
         case = self.bench.lookup.case(self.cell)
         limits = Limits(timeout_s=judge.target.timeout_s or JUDGE_TIMEOUT_S)
-        with workspace_for(self.bench, judge.target, backend_of(judge.target)) as workspace:
+        with workspace_for(self.bench, judge.target, backend) as workspace:
             job = Job(
                 cell=f"judge:{self.cell.id}",
                 prompt=question.user,
@@ -54,24 +54,11 @@ class CellDesk:
             )
             run = self.bench.judge.run(job, CellWatch(limits, self.bench.machine.stopping))
         assert not isinstance(run, Awaiting), "a deferred backend cannot be the judge"
-        if self.bench.judge_backend is not None:
-            run = priced(run, judge.target, self.bench.judge_backend)
-        self.calls.append(self._kept(question, run))
+        run = priced(run, judge.target, backend)
+        self.calls.append(_kept(question, run))
         if run.setup and self.unable is None:
-            self.unable = f"the judge: {self.calls[-1].reason}"
+            self.unable = f"the judge: {self.bench.machine.redactor.text(run.reason or '')[0]}"
         return Reply(run.text, run.outcome, run.reason, run.usage, run.model, run.timing.duration_s)
-
-    def _kept(self, question: Question, run: AgentRun) -> JudgeCall:
-        hide = self.bench.machine.redactor.text
-        return JudgeCall(
-            prompt=hide(f"{question.system}\n\n{question.user}")[0],
-            reply=hide(run.text)[0],
-            model=run.model,
-            outcome=run.outcome,
-            reason=hide(run.reason)[0] if run.reason else None,
-            usage=run.usage,
-            duration_s=run.timing.duration_s,
-        )
 
     @contextmanager
     def scratch(self, evidence: EvidenceView) -> Iterator[Place]:
@@ -85,6 +72,18 @@ class CellDesk:
                 yield place
         finally:
             remove_tree(folder)
+
+
+def _kept(question: Question, run: AgentRun) -> JudgeCall:
+    return JudgeCall(
+        prompt=f"{question.system}\n\n{question.user}",
+        reply=run.text,
+        model=run.model,
+        outcome=run.outcome,
+        reason=run.reason,
+        usage=run.usage,
+        duration_s=run.timing.duration_s,
+    )
 
 
 def total_usage(calls: list[JudgeCall]) -> Usage | None:

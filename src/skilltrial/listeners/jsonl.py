@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TextIO
 
-from skilltrial.listeners import _stream
+from skilltrial.listeners import _masked, _stream
 from skilltrial.records.news import News
 from skilltrial.system.files import Appender
 from skilltrial.system.redaction import Redactor
@@ -16,16 +16,16 @@ class JsonLines:
     """One JSON object a line; nothing else is ever mixed in."""
 
     def __init__(self, path: Path | None = None, redactor: Redactor | None = None, stream: TextIO | None = None) -> None:
-        self._file = Appender(path, redactor) if path is not None else None
+        self._file = Appender(path, None) if path is not None else None
         self._stream = _stream.Lines(stream or sys.stderr)
         self._redactor = redactor
 
     def hear(self, news: News) -> None:
-        line = news.to_json(exclude_none=True)
+        line = _masked.as_json(news, self._redactor)
         if self._file is not None:
             self._file.append(line)
         else:
-            self._stream.line(self._redactor.text(line)[0] if self._redactor else line)
+            self._stream.line(line)
 
     def close(self) -> None:
         if self._file is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from skilltrial.records.grades import Comparison, Grade, Grading, JudgeCall
@@ -18,12 +19,20 @@ T = TypeVar("T", bound="Record")
 
 def masked_grading(grading: Grading, redactor: Redactor | None) -> Grading:
     """The grading with reasons, quotes, votes and the judge's calls masked."""
-    if redactor is None:
+    if redactor is None or not redactor.text("\n".join(_texts(grading)))[1]:
         return grading
     grades = tuple(_masked(grade, ("reason", "quote"), redactor) for grade in grading.grades)
     grades = tuple(_votes(grade, redactor) if grade.votes else grade for grade in grades)
     calls: tuple[JudgeCall, ...] = tuple(_masked(call, ("prompt", "reply", "reason"), redactor) for call in grading.calls)
     return grading.model_copy(update={"grades": grades, "calls": calls})
+
+
+def _texts(grading: Grading) -> Iterator[str]:
+    """All that may hold a secret: one look over it is enough where there is none."""
+    for grade in grading.grades:
+        yield from (grade.reason or "", grade.quote or "", *grade.votes)
+    for call in grading.calls:
+        yield from (call.prompt, call.reply, call.reason or "")
 
 
 def masked_comparison(comparison: Comparison, redactor: Redactor | None) -> Comparison:
