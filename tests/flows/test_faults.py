@@ -171,7 +171,7 @@ def test_a_server_that_dies_half_way_loses_no_cell_and_no_error_text_is_graded(
     failed = coverage["failed_measurements"]
     assert coverage["graded"] == model.stats.answered == 9
     assert failed["infrastructure_error"] + failed["not_run"] == 31
-    assert 5 <= failed["infrastructure_error"] <= 7, "it goes on although every run fails alike"
+    assert 5 <= failed["infrastructure_error"] <= 8, "it goes on although every run fails alike"
     assert said.err.count("ended early") == 1
     assert "runs in a row failed alike" in said.summary["stopped"]
     assert_sound(folder)
@@ -241,8 +241,8 @@ def test_a_server_that_is_gone_ends_the_run_early_and_resume_finishes_on_the_sam
         killer.join(10)
     assert said.code == 3, said.err
     failed = said.summary["coverage"]["failed_measurements"]
-    assert said.summary["coverage"]["graded"] >= 8
-    assert 5 <= failed["infrastructure_error"] <= 7
+    assert said.summary["coverage"]["graded"] >= 7, "two calls are in flight when the ninth comes in"
+    assert 5 <= failed["infrastructure_error"] <= 8
     assert said.err.count("ended early") == 1
     assert f"nothing listens at http://127.0.0.1:{port}/v1" in said.summary["stopped"]
     assert_sound(folder)
