@@ -32,7 +32,7 @@ def summary(
     """All numbers of an experiment, read in one pass. What was not measured is None, never 0.
 
     `metric`, `scope`, `gate` None: those of the plan. A `gate` given here holds for every skill.
-    `stopped` is filled where the view has `stops()`, `hooks` where it has `hooks()`.
+    `stopped`, `hooks` and `cleanup` are filled where the view has `stops()`, `hooks()` and `pending()`.
     """
     found = analysed(view, metric, scope, gate)
     table, tallies, plan = found.table, found.tallies, found.table.plan
@@ -61,6 +61,7 @@ def summary(
         set_aside=tuple(_set_aside(plan)),
         budget=budget_row(table),
         hooks=tuple(_hooks(view)),
+        cleanup=_pending(view),
         stability=tuple(stability_rows(tallies.values())),
         reused=sum(table.reused.values()),
         stopped=_stopped(view, bool(table.skipped)),
@@ -91,6 +92,12 @@ def _hooks(view: ExperimentView) -> Iterator[HookRow]:
     hooks = getattr(view, "hooks", None)
     for run in hooks() if hooks else ():
         yield HookRow(stage=run.stage, command=run.command, exit_code=run.exit_code, timed_out=run.timed_out, cell=run.cell)
+
+
+def _pending(view: ExperimentView) -> dict[str, int]:
+    """What waits for `cleanup`, where the view knows."""
+    pending = getattr(view, "pending", None)
+    return dict(pending()) if pending else {}
 
 
 def _stopped(view: ExperimentView, unfinished: bool) -> str | None:

@@ -19,23 +19,30 @@ from skilltrial.errors import UsageError
 @click.option("--keep", metavar="N", type=click.IntRange(min=0), help="With --older-than: but never the newest N.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 def command(experiment: str, workspace: str | None, older_than: float | None, keep: int | None, yes: bool) -> int:
-    """Remove what EXPERIMENT left on purpose (kept workspaces), as its `cleanup.json` says, and nothing else."""
+    """Remove what EXPERIMENT left behind, as its `cleanup.json` says, and nothing else.
+
+    That is kept workspaces, and branches that runs pushed to a real remote, where they still stand as the run left them.
+    Pull and merge requests are only told.
+    """
     session = Session()
     if older_than is not None:
         return _old(session, session.workspace(given=workspace), older_than, keep or 0, yes)
     from skilltrial.flows import leftovers
 
     folder = session.locate(experiment, workspace)
-    found = leftovers.read(folder).workspaces
-    if not found:
-        say(f"{folder.name} left nothing behind")
+    found = leftovers.read(folder)
+    for request in found.review_requests:
+        say(f"close it yourself: {request}")
+    listed = [*found.workspaces, *map(str, found.remote_branches)]
+    if not listed:
+        say(f"{folder.name} left nothing {'else ' if found.review_requests else ''}behind")
         return 0
-    _sure(list(found), yes)
-    removed, refused = leftovers.clean(folder)
-    for path in removed:
-        click.echo(f"removed {path}")
-    for path in refused:
-        say(f"left alone, not a workspace of ours: {path}")
+    _sure(listed, yes)
+    done = leftovers.clean(folder, session.environ)
+    for name in done.removed:
+        click.echo(f"removed {name}")
+    for name in done.refused:
+        say(f"left alone: {name}")
     return 0
 
 

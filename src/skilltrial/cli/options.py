@@ -108,6 +108,7 @@ def trial_options(function: F) -> F:
         click.option("--grade-later", is_flag=True, default=None, help="Run although nothing can grade some cases yet."),
         click.option("--reuse", is_flag=True, default=None, help="Take finished baseline cells with equal inputs, up to 7 days old."),
         click.option("--certify/--no-certify", default=None, help="Prove on a canary that a program's baseline sees no skill (default)."),
+        click.option("--source-repo", metavar="URL|PATH", help="Repository that every case starts from, cloned once."),
         click.option("--seed", type=int, hidden=True),
         click.option("--shard", metavar="I/N", help="Only part I of N, from 1, by block."),
         click.option("--run-id", metavar="NAME", help="Name of the experiment's folder."),
@@ -246,6 +247,8 @@ def from_options(values: dict[str, Any], cwd: Path, say: Callable[[str], None]) 
     for name in ("workspace", "workspaces_dir"):
         if name in given:
             fields[name] = str(Path(cwd, given[name]))
+    if "source_repo" in given and Path(cwd, given["source_repo"]).exists():
+        fields["source_repo"] = str(Path(cwd, given["source_repo"]).resolve())
     if "pricing_config" in given:
         fields["pricing"] = _pricing(Path(cwd, given["pricing_config"]))
     if "adapter" in given:

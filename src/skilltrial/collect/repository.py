@@ -12,6 +12,7 @@ from skilltrial.seams import Command, Place, Stop
 from skilltrial.system.files import Manifest, read_capped, write_atomic
 from skilltrial.system.git_reading import (
     MOST_COMMITS,
+    REMOTE,
     SAFE_ENVIRONMENT,
     STATUS,
     Head,
@@ -28,7 +29,7 @@ from skilltrial.system.git_reading import (
 _LIMITS = Limits(timeout_s=60.0, output_bytes=16 * 1024 * 1024)
 _MOST_ENTRIES = 1000
 _LARGEST_FILE = 64 * 1024 * 1024
-_HEADS, _REMOTES = "refs/heads/", "refs/remotes/"
+_HEADS, _REMOTES, _ORIGIN = "refs/heads/", "refs/remotes/", "refs/remotes/origin/"
 Known = MutableMapping[Any, tuple[str, ...]]
 """What git status says of workspaces that are made alike, by what they are made from."""
 
@@ -103,6 +104,7 @@ class Repository:
             raise Failed("there is no repository in the workspace")
         self._folder = folder
         self._config = _bytes(folder / "config")
+        self._private = (folder / REMOTE).is_dir()
         status = workspace.status if workspace.status is not None else (known or {}).get(key)
         refs = self._refs()
         if status is None:
@@ -171,6 +173,15 @@ class Repository:
         return entries_of(self._asked(STATUS), self.workspace.before.skipped)
 
     def _refs(self) -> dict[str, str]:
+        refs = self._own_refs()
+        if not self._private:
+            return refs
+        far = {name for name in refs if name.startswith(_ORIGIN)}
+        there = refs_of(self._folder / REMOTE)  # what really arrived, whatever the run wrote into its own notes about it
+        arrived = {_ORIGIN + name.removeprefix(_HEADS): commit for name, commit in there.items() if name.startswith(_HEADS)}
+        return {**{name: commit for name, commit in refs.items() if name not in far}, **arrived}
+
+    def _own_refs(self) -> dict[str, str]:
         if not has_reftable(self._folder):
             return refs_of(self._folder)
         rows = self._asked(safe_git("for-each-ref", "--format=%(objectname) %(refname)")).splitlines()

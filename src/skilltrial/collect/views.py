@@ -23,6 +23,8 @@ class StoredView:
         self._blobs = blobs
         self._fixtures = landed(case.fixtures, cast(Stage, stage))
         delta = evidence.delta
+        if delta is not None and delta.given:
+            self._fixtures = {**{ref.path: ref for ref in delta.given}, **self._fixtures}
         self._touched = {ref.path: ref for ref in (*delta.created, *delta.changed)} if delta else {}
         self._deleted = frozenset(delta.deleted) if delta else frozenset()
 

@@ -10,11 +10,15 @@ from pathlib import Path
 from skilltrial import graders, registry
 from skilltrial.flows.lookup import Lookup
 from skilltrial.flows.newsroom import Newsroom
+from skilltrial.flows.packets import Answer, Packets
 from skilltrial.records.plan import Judge, Plan, Target
 from skilltrial.records.record import build_all
 from skilltrial.records.suite import Case
 from skilltrial.seams import Backend, Machine, Runner
 from skilltrial.store import Experiment
+from skilltrial.workspaces.sources import SourceRepository, cloned
+
+_AGENT_FOLDERS = (".claude/skills", ".agents/skills")
 
 
 def backend_of(target: Target) -> Backend:
@@ -41,7 +45,11 @@ class Bench:
     newsroom: Newsroom
     base: Path | None
     """Where workspaces go; None: chosen by `workspaces`."""
+    packets: Packets
+    """Of targets and judges that answer later."""
     judge_backend: Backend | None = None
+    source: SourceRepository | None = None
+    """The repository that every case starts from."""
     repositories: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """What git status says of workspaces made from equal parts."""
     faults: list[str] = field(default_factory=list)
@@ -58,10 +66,11 @@ def opened(
     judge: Judge | None = None,
     with_judge: bool = True,
     cases: Mapping[tuple[str, str], Case] | None = None,
+    answers: Mapping[str, Answer] | None = None,
 ) -> Iterator[Bench]:
     """Opens the backends of the targets that still have cells to run, and the judge.
 
-    `judge` and `cases` replace those of the plan, which itself stays as it is on disk.
+    `judge` and `cases` replace those of the plan, which itself stays as it is on disk. `answers`: to packets, by name.
     """
     plan = experiment.plan if judge is None else experiment.plan.model_copy(update={"judge": judge})
     backends = {target.name: backend_of(target) for target in plan.targets}
@@ -78,4 +87,10 @@ def opened(
         graders.graders()  # import and build here what threads will use, not in all of them at once
         build_all()
         base = Path(plan.options.workspaces_dir) if plan.options.workspaces_dir else None
-        yield Bench(plan, Lookup(plan, cases), experiment, machine, backends, runners, asked, newsroom, base, judging)
+        source = None
+        if plan.options.source_repo and any(backends[name].capabilities.files for name in runners):
+            commit = plan.options.source_commit or ""
+            source = stack.enter_context(cloned(plan.options.source_repo, commit, base, machine.environ))
+            folders = {getattr(backend, "skill_dir", None) for backend in backends.values()}
+            source.refuse({skill.name for skill in plan.skills}, {*_AGENT_FOLDERS, *filter(None, folders)})
+        yield Bench(plan, Lookup(plan, cases), experiment, machine, backends, runners, asked, newsroom, base, judging, source)

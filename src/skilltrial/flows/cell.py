@@ -21,7 +21,7 @@ from skilltrial.graders import contract
 from skilltrial.records.evidence import AgentRun, Delta, Evidence, GitDelta, Timing, Usage
 from skilltrial.records.grades import Grade, Grading
 from skilltrial.records.plan import Cell
-from skilltrial.records.suite import Limits
+from skilltrial.records.suite import Limits, is_live
 from skilltrial.seams import Awaiting, Capabilities, Done, EvidenceView, Job
 from skilltrial.workspaces import Workspace
 
@@ -143,7 +143,7 @@ def _attempt(cell: Cell, bench: Bench, workspace: Workspace | None) -> AgentRun:
     limits = limits_of(cell, bench)
     job = Job(
         cell=cell.id,
-        prompt=case.prompt,
+        prompt=_prompt(cell, bench),
         blobs=bench.experiment.blobs,
         seed=cell.seed,
         limits=limits,
@@ -160,6 +160,14 @@ def _attempt(cell: Cell, bench: Bench, workspace: Workspace | None) -> AgentRun:
     if isinstance(run, Awaiting):
         raise CellError("backend", f"'{cell.target}' answers later; use `submit`")
     return run
+
+
+def _prompt(cell: Cell, bench: Bench) -> str:
+    """The task; a forced case calls for its skill where there is one. Agent programs have their own words for that."""
+    case, skills = bench.lookup.case(cell), bench.lookup.skills_of(cell)
+    if not (case.forced and skills) or hasattr(bench.backends[cell.target], "force"):
+        return case.prompt
+    return f"Use the {skills[0].name} skill.\n\n{case.prompt}"
 
 
 def limits_of(cell: Cell, bench: Bench) -> Limits:
@@ -187,6 +195,8 @@ def _workspace(cell: Cell, bench: Bench) -> AbstractContextManager[Workspace | N
         skills=bench.lookup.skills_of(cell),
         stage_files=case.stage_files,
         git=git_state.needed_by(cell, bench),
+        source=bench.source,
+        live=is_live(case),
     )
 
 
@@ -202,6 +212,8 @@ def _record(
     """Stores the run before anything else happens. Only a retry that may follow makes an attempt not counted."""
     delta, read = collect.delta(workspace) if workspace else (None, None)
     delta, states = repository.after(delta) if repository and delta else (delta, None)
+    if delta and bench.source:
+        delta = delta.model_copy(update={"given": git_state.given(bench.lookup.case(cell), bench.source, bench.experiment.blobs)})
     run = _with_removed_markers(run, workspace)
     run = budgets.priced(run, bench.lookup.targets[cell.target], bench.backends[cell.target])
     case = bench.lookup.case(cell)

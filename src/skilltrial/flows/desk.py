@@ -69,6 +69,8 @@ class CellDesk:
             access = Access(env={}, keep_home=False)
             with sandbox.enter(folder, access) as place:
                 evidence.unpack(place.root)
+                if self.bench.source is not None and evidence.record.delta is not None:
+                    self.bench.source.fill(place.root, frozenset(evidence.record.delta.deleted))
                 yield place
         finally:
             remove_tree(folder)

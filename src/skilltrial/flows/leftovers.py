@@ -1,25 +1,53 @@
-"""What an experiment left on this machine on purpose, and how it goes away: `cleanup.json`."""
+"""What an experiment left on this machine and at real remotes, and how it goes away: `cleanup.json`."""
 
 from __future__ import annotations
 
-import json
+import tempfile
 import threading
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from skilltrial.errors import UsageError
+from skilltrial.records.evidence import ReviewRequest
 from skilltrial.records.record import Record
 from skilltrial.store import Experiment
 from skilltrial.system.files import remove_tree, write_atomic
+from skilltrial.system.git_own import git
 
 _lock = threading.Lock()
-NAME = "cleanup.json"
+NAME, MARK = "cleanup.json", "skilltrial-"
+_TIMEOUT_S = 120.0
+
+
+class RemoteBranch(Record):
+    """A branch that a run made at a real remote."""
+
+    repository: str
+    name: str
+    head: str
+    """The commit that the run pushed; a branch that stands elsewhere by now is not touched."""
+
+    def __str__(self) -> str:
+        return f"branch {self.name} of {self.repository}"
 
 
 class Leftovers(Record):
-    """Everything that `cleanup` may touch, and nothing else."""
+    """Everything that `cleanup` may touch, and what it only tells of."""
 
     workspaces: tuple[str, ...] = ()
     """Absolute paths of kept workspaces."""
+    remote_branches: tuple[RemoteBranch, ...] = ()
+    review_requests: tuple[str, ...] = ()
+    """Pull and merge requests that runs opened: told, never touched."""
+
+
+class Cleaned(NamedTuple):
+    """What became of what was recorded."""
+
+    removed: tuple[str, ...]
+    refused: tuple[str, ...]
+    """Each with the reason."""
 
 
 def read(folder: Path) -> Leftovers:
@@ -41,24 +69,77 @@ def kept(experiment: Experiment, workspace: Path) -> None:
     """Records a workspace that stays."""
     with _lock:
         before = read(experiment.folder)
-        after = Leftovers(workspaces=(*before.workspaces, str(workspace)))
-        write_atomic(experiment.folder / NAME, after.to_json(indent=2) + "\n", None)
+        _write(experiment.folder, before.model_copy(update={"workspaces": (*before.workspaces, str(workspace))}))
 
 
-def clean(folder: Path) -> tuple[list[str], list[str]]:
-    """Removes what is recorded: (removed, refused). Only folders that carry our mark are touched."""
-    removed, refused = [], []
+def made(experiment: Experiment, repository: str, branches: Mapping[str, str], requests: Sequence[ReviewRequest]) -> None:
+    """Records what a run made at a real remote: branches with their commits, requests by address."""
+    if not branches and not requests:
+        return
+    new = tuple(RemoteBranch(repository=repository, name=name, head=head) for name, head in branches.items())
+    told = tuple(request.url or f"#{request.number} of {repository}" for request in requests)
+    with _lock:
+        before = read(experiment.folder)
+        names = {(branch.repository, branch.name) for branch in new}
+        stay = tuple(branch for branch in before.remote_branches if (branch.repository, branch.name) not in names)
+        asked = tuple(dict.fromkeys((*before.review_requests, *told)))
+        _write(experiment.folder, before.model_copy(update={"remote_branches": (*stay, *new), "review_requests": asked}))
+
+
+def clean(folder: Path, environ: Mapping[str, str]) -> Cleaned:
+    """Removes what is recorded: workspaces that carry our mark, and branches that still stand where a run put them."""
     found = read(folder)
+    removed: list[str] = []
+    workspaces, branches = [], []
+    refused: list[str] = []
     for text in found.workspaces:
-        path = Path(text)
-        if not path.exists():
+        if not Path(text).exists():
             continue
-        if not path.name.startswith("skilltrial-") or path.is_symlink():
-            refused.append(text)
-            continue
-        remove_tree(path)
-        removed.append(text)
-    if found.workspaces:
-        left = Leftovers(workspaces=tuple(refused))
-        write_atomic(folder / NAME, json.dumps(left.model_dump(), indent=2) + "\n", None)
-    return removed, refused
+        if _remove_workspace(Path(text)):
+            removed.append(text)
+        else:
+            workspaces.append(text)
+            refused.append(f"{text}: not a workspace of ours")
+    for branch in found.remote_branches:
+        why = _remove_branch(branch, environ)
+        if why is None:
+            removed.append(str(branch))
+        else:
+            branches.append(branch)
+            refused.append(f"{branch}: {why}")
+    if found.workspaces or found.remote_branches:
+        _write(folder, found.model_copy(update={"workspaces": tuple(workspaces), "remote_branches": tuple(branches)}))
+    return Cleaned(tuple(removed), tuple(refused))
+
+
+def _remove_workspace(path: Path) -> bool:
+    """Only a folder that carries our mark is touched: the one recorded, or the one it lies in."""
+    folder = path if path.name.startswith(MARK) else path.parent
+    if not folder.name.startswith(MARK) or path.is_symlink() or folder.is_symlink():
+        return False
+    return remove_tree(folder)
+
+
+def _remove_branch(branch: RemoteBranch, environ: Mapping[str, str]) -> str | None:
+    """Why a branch is left alone; None: it is gone."""
+    reference = f"refs/heads/{branch.name}"
+    with tempfile.TemporaryDirectory(prefix="skilltrial-cleanup-") as scratch:
+
+        def asked(*arguments: str) -> tuple[int | None, str, str]:
+            return git(*arguments, environ=environ, cwd=Path(scratch), timeout_s=_TIMEOUT_S)
+
+        code, there, complaint = asked("ls-remote", "--", branch.repository, reference)
+        if code != 0:
+            return complaint or "the remote gave no answer"
+        if not there.strip():
+            return None
+        if there.split("\t")[0] != branch.head:
+            return "it has moved since"
+        asked("init", "--quiet", "--template=")
+        lease = f"--force-with-lease={reference}:{branch.head}"
+        code, _, complaint = asked("push", "--quiet", lease, "--", branch.repository, f":{reference}")
+        return None if code == 0 else complaint or "the remote refused"
+
+
+def _write(folder: Path, left: Leftovers) -> None:
+    write_atomic(folder / NAME, left.to_json(indent=2) + "\n", None)

@@ -12,6 +12,7 @@ from skilltrial.records.plan import Target
 from skilltrial.records.suite import EMPTY_TREE, Skill, Tree
 from skilltrial.seams import Access, Backend
 from skilltrial.workspaces import Workspace
+from skilltrial.workspaces.sources import SourceRepository
 
 
 @contextmanager
@@ -25,6 +26,8 @@ def workspace_for(
     skills: Sequence[Skill] = (),
     stage_files: bool = False,
     git: bool = False,
+    source: SourceRepository | None = None,
+    live: bool = False,
 ) -> Iterator[Workspace | None]:
     """Gone afterwards, unless kept; None for a target that touches no files. Agent programs always get a repository."""
     able = backend.capabilities
@@ -42,6 +45,8 @@ def workspace_for(
         access=access_of(bench, target, backend),
         stage_files=stage_files,
         git=able.program or git,
+        source=source,
+        live=live,
         memory=getattr(backend, "memory", True),
     ) as workspace:
         yield workspace

@@ -79,11 +79,14 @@ def plan_trial(
     config: Config, workspace: Path, machine: Machine, say: Callable[[str], None], material: Material, *, probe: bool
 ) -> Prepared:
     """The plan for loaded skills and suites: targets, judge, refusals, probes."""
-    suites, aside = git_state.set_aside(material.suites, machine.environ)
+    config = git_state.with_source(config, Path.cwd(), machine)
+    suites, aside = git_state.set_aside(material.suites, config, machine.environ)
     material = material._replace(suites=suites, set_aside=(*material.set_aside, *aside))
     targets = levelled(resolve(config, machine, say), config, machine, say)
     asked = any(check.type in JUDGED for suite in material.suites for case in suite.cases for check in case.checks)
     judge = judge_for(config, targets, say, asked=asked)
+    if config.source_repo and not any(planned.backend.capabilities.files for planned in targets):
+        say("warning: --source-repo: no target works in a folder, so the repository is not used")
     if probe:
         targets = _versioned(targets, probe_all(targets, judge, machine))
     history = store.timings(workspace)

@@ -60,7 +60,7 @@ def regrade(
 
         def work(cell: Cell) -> Done:
             before = able[cell].grading
-            kept = keep(able[cell], with_judge=judge is not None)
+            kept = keep(able[cell], with_judge=judge is not None, gone=_needs_repository(cell, bench))
             measured = cells.stored(cell, bench)
             if measured is None:
                 raise UsageError(f"{cell.id}: its stored evidence is damaged", "skilltrial resume runs it again")
@@ -107,15 +107,25 @@ class ListedQueue:
         self.closed = True
 
 
-def keep(result: Result, *, with_judge: bool) -> tuple[Grade, ...]:
-    """Earlier rows that stay: other methods', those about masked input, and without a judge all that a judge gave."""
+def _needs_repository(cell: Cell, bench: Bench) -> frozenset[str]:
+    """Checks that ran a command in the source repository, which is not here any more."""
+    if bench.plan.options.source_repo is None:
+        return frozenset()
+    return frozenset(check.id for check in bench.lookup.case(cell).checks if check.type == "command")
+
+
+def keep(result: Result, *, with_judge: bool, gone: frozenset[str] = frozenset()) -> tuple[Grade, ...]:
+    """Earlier rows that stay: other methods', those about masked input, and without a judge all that a judge gave.
+
+    `gone`: checks whose ground is not there any more.
+    """
     if result.grading is None:
         return ()
     return tuple(
         grade
         for grade in result.grading.grades
         if grade.method in OTHERS
-        or (grade.redacted_input and grade.state != "ungraded")
+        or ((grade.redacted_input or grade.check in gone) and grade.state != "ungraded")
         or (grade.method == "judge" and not with_judge)
     )
 

@@ -94,8 +94,9 @@ def clean(path: str) -> str | Verdict:
 
 
 def fixtures(scene: Scene) -> dict[str, FileRef]:
-    """Delivered files by the path where they landed."""
-    found = {}
+    """Delivered files by the path where they landed, and those of the source repository that checks look at."""
+    delta = scene.view.record.delta
+    found = {file.path: file for file in delta.given} if delta is not None else {}
     for file in scene.case.fixtures.files:
         for stage in _STAGES:
             spot = landing(file.path, stage)

@@ -9,7 +9,7 @@ from typing import Any
 
 from skilltrial.plan.limits import limits_of
 from skilltrial.records.plan import Arm, CellGroup, Judge, Options, Target
-from skilltrial.records.suite import Case, Skill, Stage, landing
+from skilltrial.records.suite import Case, Skill, Stage, is_live, landing
 
 
 def of(value: Any) -> str:
@@ -20,7 +20,7 @@ def of(value: Any) -> str:
 
 def target_part(target: Target) -> dict[str, Any]:
     """A target without its name, and without prices, which change no run."""
-    return target.model_dump(mode="json", exclude={"name", "pricing", "timeout_s", "delivery", "sandbox"})
+    return target.model_dump(mode="json", exclude={"name", "pricing", "timeout_s", "delivery", "sandbox", "deferred"})
 
 
 def inputs_part(case: Case, stage: Stage, target: Target, level: str, options: Options) -> dict[str, Any]:
@@ -37,6 +37,7 @@ def inputs_part(case: Case, stage: Stage, target: Target, level: str, options: O
         "env": options.env,
         "limits": limits_of(case, target, options).model_dump(mode="json"),
         "sandbox": level,
+        **({"source": [options.source_commit, is_live(case)]} if options.source_commit else {}),
     }
 
 

@@ -35,6 +35,8 @@ def options_of(config: Config, xfail: Sequence[str], skipped_skills: Sequence[st
         "certify": config.certify,
         "max_output_bytes": config.max_output_bytes,
         "adapter_rules": config.adapter_rules,
+        "source_repo": config.source_repo,
+        "source_commit": config.source_commit,
     }
     return Options(
         **{name: value for name, value in said.items() if value is not None},

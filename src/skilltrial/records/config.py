@@ -152,6 +152,8 @@ class Config(Record):
     """Folder of experiments; default `skilltrial-workspace`."""
     run_id: str | None = None
     source_repo: str | None = None
+    source_commit: str | None = None
+    """Found out, never asked for."""
     pricing: dict[str, dict[str, float]] = {}
     """Model name -> US dollars per token: prompt, completion, input_cache_read, input_cache_write."""
     report: ReportConfig = ReportConfig()

@@ -133,6 +133,8 @@ class Delta(Record):
     changed: tuple[FileRef, ...] = ()
     deleted: tuple[str, ...] = ()
     git: GitDelta | None = None
+    given: tuple[FileRef, ...] = ()
+    """Files of the source repository that a check looks at, as they were at the start."""
     special: tuple[str, ...] = ()
     """Links, pipes, devices and names that are no text; never opened, never stored."""
     truncated: bool = False

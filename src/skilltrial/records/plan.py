@@ -56,6 +56,8 @@ class Target(Record):
     """What its runs may reach; anything but `on` needs walls."""
     image: str | None = None
     """Image of its runs, for docker and podman."""
+    deferred: bool = False
+    """Its answers come later, to packets."""
 
 
 class Judge(Record):
@@ -217,6 +219,10 @@ class Options(Record):
     """`skill::case` names expected to fail."""
     skipped_skills: tuple[str, ...] = ()
     """Skills found without a suite."""
+    source_repo: str | None = None
+    """Repository, by address or path, that every case starts from."""
+    source_commit: str | None = None
+    """Where it stood when the trial was planned."""
 
 
 class Plan(Record):

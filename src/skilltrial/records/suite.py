@@ -132,6 +132,11 @@ class Suite(Record):
     extra: JsonObject = {}
 
 
+def is_live(case: Case) -> bool:
+    """The case reaches the real remote of its source repository; others push to a private copy of it."""
+    return case.side_effects is not None and case.side_effects.level in ("live-safe", "live-external")
+
+
 def landing(path: str, stage: Stage) -> str:
     """Where a listed fixture lies in the workspace.
 

@@ -187,6 +187,14 @@ class Reading:
             with suppress(ValidationError):  # a torn last line
                 yield HookRun.from_stored(line)
 
+    def pending(self) -> dict[str, int]:
+        """How many things of each kind `cleanup.json` records."""
+        try:
+            found = json.loads((self.folder / "cleanup.json").read_bytes())
+        except (OSError, ValueError):
+            return {}
+        return {str(kind): len(things) for kind, things in found.items() if isinstance(things, list) and things}
+
     # ------------------------------------------------------------ disk
     def _numbered(self) -> Iterator[tuple[Cell, int]]:
         number = 0

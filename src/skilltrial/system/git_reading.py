@@ -27,6 +27,8 @@ _SAFE_OPTIONS = (
     "-c", "core.attributesFile=/dev/null", "-c", "core.excludesFile=/dev/null", "-c", "core.quotePath=true",
     "-c", "core.untrackedCache=false", "-c", "log.showSignature=false",
 )  # fmt: skip
+REMOTE = "origin.git"
+"""Folder within the `.git` of a workspace that is its private remote, where it has one."""
 MOST_COMMITS = 50
 _LARGEST = 8 * 1024 * 1024
 _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")

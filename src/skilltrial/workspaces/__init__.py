@@ -16,6 +16,8 @@ from skilltrial.system import git as repositories
 from skilltrial.system.files import Manifest, manifest, remove_tree, safe_name, write_new
 from skilltrial.system.git import Source
 from skilltrial.workspaces.bases import choose
+from skilltrial.workspaces.sources import SourceRepository
+from skilltrial.workspaces.sources import stage as stage_in_index
 
 __all__ = ["Workspace", "fresh"]
 
@@ -58,6 +60,8 @@ def fresh(
     stage_files: bool = False,
     git: bool,
     memory: bool = True,
+    source: SourceRepository | None = None,
+    live: bool = False,
 ) -> Iterator[Workspace]:
     """A workspace that is gone afterwards, unless it was kept.
 
@@ -67,6 +71,8 @@ def fresh(
         git: a repository with the fixtures in one base commit, unless they bring a repository.
         stage_files: the fixtures are in git's index only, the base commit is empty.
         memory: `/dev/shm` may be chosen.
+        source: the repository to start from; the fixtures are put over its files and are not committed.
+        live: its remote is the real one, else a private copy.
     Raises:
         CellError: no place will do, a fixture cannot land, or its bytes are missing.
     """
@@ -76,10 +82,16 @@ def fresh(
         with sandbox.enter(folder, access) as place:
             spots = _landed(fixtures, stage)
             sources = {path: Source(_bytes(blobs, ref), ref.executable) for path, ref in spots.items()}
-            _put_all(place.root, sources)
+            if source is not None:
+                source.copy_to(place.root, live=live, hidden=_folders(skills, skill_dir))
+            _put_all(place.root, sources, over=source is not None)
             hidden = _stage_skills(place.root, skills, skill_dir, blobs)
             status = None
-            if git and not any(path.split("/")[0] == ".git" for path in spots):
+            if source is not None:
+                spots = {**source.files, **spots}
+                if stage_files and sources:
+                    stage_in_index(place, list(sources))
+            elif git and not any(path.split("/")[0] == ".git" for path in spots):
                 status = _status(spots, stage_files)
                 _put_repository(place.root, sources, (fixtures.digest, stage, stage_files, hidden), stage_files, hidden)
             workspace = Workspace(place, place.root, place.home, manifest(place.root, hidden), spots, status)
@@ -105,11 +117,14 @@ def _bytes(blobs: Blobs, ref: FileRef) -> bytes:
         raise CellError("workspace", f"the stored copy of '{ref.path}' is missing") from None
 
 
-def _put_all(root: Path, files: dict[str, Source]) -> None:
+def _put_all(root: Path, files: dict[str, Source], *, over: bool = False) -> None:
+    """Puts files into a fresh folder; `over`: in place of what lies there."""
     for path, source in files.items():
         if not _is_plain(path):
             raise CellError("workspace", f"'{path}' does not lie inside the workspace")
         try:
+            if over and (root / path).is_file():
+                (root / path).unlink()
             new = write_new(root / path, source.data, None, executable=source.executable)
         except OSError as error:
             raise CellError("workspace", f"cannot place '{path}': {error.strerror}") from error
@@ -124,15 +139,15 @@ def _is_plain(path: str) -> bool:
 
 def _stage_skills(root: Path, skills: Sequence[Skill], skill_dir: str | None, blobs: Blobs) -> tuple[str, ...]:
     """Puts the skills where the target looks for them; answers with their folders. `evals/` never goes along."""
-    if skill_dir is None:
-        return ()
-    folders = []
-    for skill in skills:
-        folder = f"{skill_dir}/{safe_name(skill.name)}"
+    folders = _folders(skills, skill_dir)
+    for folder, skill in zip(folders, skills, strict=bool(folders)):
         staged = [ref for ref in skill.tree.files if ref.path.split("/")[0] != "evals"]
         _put_all(root, {f"{folder}/{ref.path}": Source(_bytes(blobs, ref), ref.executable) for ref in staged})
-        folders.append(folder)
-    return tuple(folders)
+    return folders
+
+
+def _folders(skills: Sequence[Skill], skill_dir: str | None) -> tuple[str, ...]:
+    return () if skill_dir is None else tuple(f"{skill_dir}/{safe_name(skill.name)}" for skill in skills)
 
 
 def _status(spots: Iterable[str], staged: bool) -> tuple[str, ...] | None:
