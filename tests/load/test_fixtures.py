@@ -17,7 +17,7 @@ from skilltrial.records.suite import landing
 Write = Callable[[Mapping[str, Any]], Path]
 
 
-def suite(*cases: tuple[str, list[str]], **top: Any) -> dict[str, Any]:
+def suite(*cases: tuple[str, list[Any]], **top: Any) -> dict[str, Any]:
     return {"evals": [{"prompt": prompt, "files": files, "assertions": ["a"]} for prompt, files in cases], **top}
 
 
@@ -41,7 +41,8 @@ def test_paths_resolve_against_skill_suite_and_repository(write: Write) -> None:
     one, two, three, four = (case.fixtures.files for case in loaded.suites[0].cases)
     assert one[0].digest == two[0].digest
     assert landing(one[0].path, "flat") == landing(two[0].path, "flat") == "a.csv"
-    assert loaded.sources[three[0].digest].read_text() == "top"
+    source = loaded.sources[three[0].digest]
+    assert isinstance(source, Path) and source.read_text() == "top"
     assert [(file.path, file.executable) for file in four] == [("evals/folder/two.sh", True), ("evals/folder/x/one.txt", False)]
 
 
@@ -168,3 +169,37 @@ def test_digests_are_left_out_where_nobody_needs_them(write: Write) -> None:
     assert loaded.sources == {}
     assert loaded.suites[0].cases[0].fixtures.files[0].size == 1
     assert loaded.suites[0].cases[0].fixtures.files[0].digest == ""
+
+
+# ---------------------------------------------------------------- files under another name, and texts in the suite itself
+def test_a_file_may_be_called_otherwise_than_where_it_lies(write: Write) -> None:
+    listed = [{"path": "in/data.csv", "source": "shared/rows.csv"}, {"path": "all", "source": "shared"}, {"source": "one.txt"}]
+    files = {"demo/shared/rows.csv": "1", "demo/shared/deep/x": "2", "demo/one.txt": "3"}
+    root = write({"demo/SKILL.md": None, "demo/evals/evals.json": suite(("p", listed), stage="keep"), **files})
+    (case,) = project(Config(paths=("demo",)), root).suites[0].cases
+    assert [file.path for file in case.fixtures.files] == ["all/deep/x", "all/rows.csv", "in/data.csv", "one.txt"]
+
+
+def test_a_fixtures_text_may_stand_in_the_suite(write: Write) -> None:
+    root = write({"demo/SKILL.md": None, "demo/evals/evals.json": suite(("p", [{"path": "a/b.txt", "content": "Grüße\n"}]))})
+    found = project(Config(paths=("demo",)), root)
+    (ref,) = found.suites[0].cases[0].fixtures.files
+    assert (ref.path, ref.size) == ("a/b.txt", 8)
+    assert found.sources[ref.digest] == "Grüße\n".encode()
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        7,
+        {},
+        {"path": 7},
+        {"path": "../x", "content": "c"},
+        {"path": "/x", "content": "c"},
+        {"content": "c"},
+        {"path": "x", "source": "../y"},
+    ],
+)
+def test_a_listed_object_that_says_too_little_or_leaves_is_an_error(write: Write, entry: object) -> None:
+    root = write({"demo/SKILL.md": None, "demo/evals/evals.json": suite(("p", [entry]))})
+    assert project(Config(paths=("demo",)), root).errors

@@ -58,7 +58,7 @@ def _checks(assertions: Sequence[str], expected: str | None) -> tuple[Check, ...
     return (Check(id="quality", type="quality", text="Overall quality, 0 to 10"),)
 
 
-def _skill(given: str, cwd: Path) -> tuple[Skill, Mapping[str, Path]]:
+def _skill(given: str, cwd: Path) -> tuple[Skill, Mapping[str, Path | bytes]]:
     loaded = load.project(Config(paths=(str(Path(cwd, given)),)), cwd, digests=True, suites_needed=False)
     if loaded.errors:
         raise BadInput(loaded.errors)
@@ -67,9 +67,9 @@ def _skill(given: str, cwd: Path) -> tuple[Skill, Mapping[str, Path]]:
     return loaded.skills[0], loaded.sources
 
 
-def _fixtures(files: Sequence[str], cwd: Path) -> tuple[Tree, dict[str, Path]]:
+def _fixtures(files: Sequence[str], cwd: Path) -> tuple[Tree, dict[str, Path | bytes]]:
     refs: list[FileRef] = []
-    sources: dict[str, Path] = {}
+    sources: dict[str, Path | bytes] = {}
     for name in files:
         path = Path(cwd, name)
         if not path.is_file():

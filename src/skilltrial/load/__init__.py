@@ -38,8 +38,8 @@ class Loaded:
     suites: tuple[Suite, ...]
     """Every suite has at least one case."""
     problems: tuple[Problem, ...]
-    sources: Mapping[str, Path]
-    """Digest -> a file with these bytes: all files of the skills' trees and of the fixtures."""
+    sources: Mapping[str, Path | bytes]
+    """Digest -> a file with these bytes, or the bytes: all files of the skills' trees and of the fixtures."""
     skipped: tuple[str, ...] = ()
     """Ids of skills without a suite."""
     sites: Mapping[str, Site] = field(default_factory=dict)

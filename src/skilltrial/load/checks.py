@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import cache
 from typing import Any
@@ -44,8 +44,10 @@ _RENAMED: dict[str, dict[str, str]] = {
     "loaded_skill": {"name": "skill"},
 }
 """Other names of options, by type."""
-_NUMBERS = frozenset({"exit_code", "timeout_s", "tolerance", "relative", "min", "max"})
-_NOT_BLANK = frozenset({"value", "contains", "command", "name", "pattern", "json_path", "shell", "path", "stdout_contains"})
+_NUMBERS = frozenset({"exit_code", "timeout_s", "tolerance", "relative", "min", "max", "count"})
+_NOT_BLANK = frozenset(
+    {"value", "contains", "command", "name", "pattern", "json_path", "shell", "path", "stdout_contains", "input_match"}
+)
 _PATH_TYPES = frozenset(kind for kind in CHECKS if not kind.startswith("tool_"))
 _OUTSIDE = re.compile(r"(?:^|/)\.\.(?:/|$)")
 
@@ -79,8 +81,8 @@ def from_object(raw: dict[str, Any], at: Pointer, notes: Notes, default_id: str,
         return None
     kind = given.strip().lower().replace("-", "_")
     kind = _ALIASES.get(kind, kind)
-    if kind == "tool_used":
-        return _tool_used(raw, at, notes, default_id)
+    if kind in ("tool_used", "tool_order"):
+        raw = _with_names(kind, raw)
     if kind not in CHECKS or kind == "quality":
         notes.error("unknown-check-type", f"unknown check type '{shown(given)}'", (*at, "type"), _did_you_mean(kind))
         return None
@@ -149,7 +151,7 @@ def _typed(
         options.setdefault("case_sensitive", from_javascript and "i" not in options.get("flags", ""))
     label = next((raw[key] for key in ("text", "description") if isinstance(raw.get(key), str) and raw[key].strip()), None)
     indicator = kind == "loaded_skill" or (kind.startswith("tool_") and options.get("name") == "Skill")
-    common["scored"] = common["scored"] and not indicator
+    common["scored"] = common["scored"] and (not indicator or raw.get("arm") == "both")
     return Check(type=kind, text=label or _label(kind, options), options=options, **common)
 
 
@@ -168,7 +170,7 @@ def _options(
             options["shell" if isinstance(value, str) else "argv"] = value
         elif key == "target" and kind in ("regex", "not_regex"):
             _target(value, options, at, notes)
-        elif key not in _COMMON and key != "name":
+        elif key not in _COMMON and key not in ("name", "notes", "rationale"):
             _unknown_option(kind, key, fields, at, notes, refuse_unknown)
     if isinstance(options.get("flags"), str):
         options["flags"], odd = patterns.python_flags(options["flags"])
@@ -267,22 +269,17 @@ def _rubric(raw: dict[str, Any], at: Pointer, notes: Notes, default_id: str) -> 
     return Check(type="rubric", text=raw[key].strip(), options={}, **common)
 
 
-def _tool_used(raw: dict[str, Any], at: Pointer, notes: Notes, default_id: str) -> Check | None:
-    rest = {key: value for key, value in raw.items() if key not in ("type", "tool", "input_match")}
-    rest.setdefault("name", raw.get("tool"))
-    if "input_match" in raw:
-        notes.error(
-            "check-option",
-            "'input_match' of 'tool_used' is not read yet",
-            (*at, "input_match"),
-            "use 'tool_arg_matches' with a path",
-        )
-        return None
-    bounded = "min" in raw or "max" in raw
-    kind = "tool_call_count" if bounded else "tool_called"
-    if bounded:
-        rest.setdefault("min", 1)
-    return _typed(kind, rest, at, notes, default_id, False, from_javascript=False)
+def _with_names(kind: str, raw: dict[str, Any]) -> dict[str, Any]:
+    """The tool under `name`, where plugin evals write `tool` or, for an order, the bare name."""
+    if kind == "tool_used":
+        return {("name" if key == "tool" else key): value for key, value in raw.items()}
+    return {key: _call(value) if key in ("before", "after") else value for key, value in raw.items()}
+
+
+def _call(value: Any) -> Any:
+    if isinstance(value, str):
+        return {"name": value}
+    return {("name" if key == "tool" else key): inner for key, inner in value.items()} if isinstance(value, dict) else value
 
 
 def _validated(kind: str, options: dict[str, Any], raw: dict[str, Any], at: Pointer, notes: Notes) -> bool:
@@ -333,20 +330,34 @@ def _sound(kind: str, options: dict[str, Any], at: Pointer, notes: Notes) -> boo
     for key, value in options.items():
         if key in _NOT_BLANK and isinstance(value, str) and not value.strip():
             notes.error("check-option", f"'{key}' is empty", (*at, key))
-    for key in ("values", "argv"):
+    for key in ("values", "argv", "commands"):
         if key in options and (not options[key] or any(not str(value).strip() for value in options[key])):
             notes.error("check-option", f"'{key}' needs at least one text, none of them empty", (*at, key))
     path = options.get("path")
     if kind in _PATH_TYPES and isinstance(path, str) and path.strip() and (why := safe_path(path)):
         notes.error("check-path", f"the path '{shown(path)}' {why}", (*at, "path"))
-    pattern = options.get("pattern")
-    if isinstance(pattern, str) and (why := patterns.fault(pattern)):
-        notes.error("check-pattern", f"'{shown(pattern)}' is no regular expression: {why}", (*at, "pattern"))
+    for path in options.get("paths", ()) if kind == "only_changed" else ():
+        if why := safe_path(path):
+            notes.error("check-path", f"the path '{shown(path)}' {why}", (*at, "paths"))
+    for place, pattern in _patterns(options):
+        if why := patterns.fault(pattern):
+            notes.error("check-pattern", f"'{shown(pattern)}' is no regular expression: {why}", (*at, *place))
     if kind == "tool_call_count":
         _bounds(options, at, notes)
     if kind == "number" and (options.get("tolerance", 0) < 0 or options.get("relative", 0) < 0):
         notes.error("check-option", "a tolerance is 0 or more", at)
     return len(notes.problems) == before
+
+
+def _patterns(options: dict[str, Any]) -> Iterator[tuple[Pointer, str]]:
+    """Regular expressions among the options, with their places."""
+    for key in ("pattern", "input_match"):
+        if isinstance(options.get(key), str):
+            yield (key,), options[key]
+    for key in ("before", "after"):
+        call = options.get(key)
+        if isinstance(call, dict) and isinstance(call.get("input_match"), str):
+            yield (key, "input_match"), call["input_match"]
 
 
 def _bounds(options: dict[str, Any], at: Pointer, notes: Notes) -> None:
@@ -388,16 +399,20 @@ _LABELS: dict[str, Callable[[dict[str, Any]], str]] = {
     "not_contains": lambda o: f"the answer does not contain '{o['value']}'",
     "contains_all": lambda o: "the answer contains all of " + ", ".join(f"'{v}'" for v in o["values"]),
     "contains_any": lambda o: "the answer contains one of " + ", ".join(f"'{v}'" for v in o["values"]),
-    "regex": lambda o: f"{_subject(o)} matches /{o['pattern']}/{o.get('flags', '')}",
-    "not_regex": lambda o: f"{_subject(o)} does not match /{o['pattern']}/{o.get('flags', '')}",
+    "regex": lambda o: f"{_subject(o)} matches /{o['pattern']}/{o.get('flags', '')}{_exactly(o)}",
+    "not_regex": lambda o: f"{_subject(o)} does not match /{o['pattern']}/{o.get('flags', '')}{_exactly(o)}",
     "file_exists": lambda o: f"the run creates or changes {o['path']}",
     "file_not_exists": lambda o: f"there is no {o['path']}",
     "file_unchanged": lambda o: f"{o['path']} is unchanged",
+    "only_changed": lambda o: "nothing is touched but " + ", ".join(o["paths"]) if o["paths"] else "no file is touched",
     "file_contains": lambda o: f"{_subject(o)} contains '{o['contains']}'",
     "file_not_contains": lambda o: f"{_subject(o)} does not contain '{o['contains']}'",
-    "loaded_skill": lambda o: f"the skill {o.get('skill') or 'under test'} is loaded",
+    "loaded_skill": lambda o: (
+        f"the skill {o.get('skill') or 'under test'} is {'loaded' if o.get('loaded', True) else 'not loaded'}"
+    ),
     "command_ran": lambda o: f"a command holding '{o['command']}' ran",
     "command_not_ran": lambda o: f"no command holding '{o['command']}' ran",
+    "command_order": lambda o: "commands ran in this order: " + ", ".join(f"'{v}'" for v in o["commands"]),
     "tests_pass": lambda o: f"the tests pass ({o['command']})" if o.get("command") else "the tests pass",
     "git_clean": lambda _: "the git work tree is clean",
     "git_branch": lambda o: f"{_some(o)} branch is created",
@@ -416,6 +431,8 @@ _LABELS: dict[str, Callable[[dict[str, Any]], str]] = {
     "tool_arg_contains": lambda o: f"the argument {o['path']} of {o['name']} contains '{o['value']}'",
     "tool_arg_matches": lambda o: f"the argument {o['path']} of {o['name']} matches /{o['pattern']}/{o.get('flags', '')}",
     "tool_call_count": lambda o: f"{o.get('name') or 'tools'} called {_count(o)} times",
+    "tool_used": lambda o: f"{_tool(o)} called {_count({'min': 1, **o})} times",
+    "tool_order": lambda o: f"{_tool(o['before'])} called before {_tool(o['after'])}",
 }
 
 
@@ -428,7 +445,15 @@ def _some(options: dict[str, Any]) -> str:
 
 
 def _subject(options: dict[str, Any]) -> str:
-    return str(options.get("path") or "the answer")
+    return "a file the run made" if options.get("files") else str(options.get("path") or "the answer")
+
+
+def _exactly(options: dict[str, Any]) -> str:
+    return f" {options['count']} times" if options.get("count") is not None else ""
+
+
+def _tool(call: dict[str, Any]) -> str:
+    return str(call["name"]) + (f" with /{call['input_match']}/" if call.get("input_match") else "")
 
 
 def _count(options: dict[str, Any]) -> str:

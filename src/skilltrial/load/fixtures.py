@@ -17,6 +17,7 @@ from skilltrial.load.document import Notes, Pointer, name_text, shown, system_pa
 from skilltrial.load.trees import Digests, FoundFile, file_refs, inside, outside_caches, tree_of, walk
 from skilltrial.records.suite import EMPTY_TREE, FileRef, Stage, Tree, landing
 
+_ENTRY = frozenset({"path", "source", "content"})
 _TOKEN = re.compile(r"[\w./{}-]+")
 _SEARCHED = 5_000
 """Entries looked at for a file of the same name, when one is missing."""
@@ -45,6 +46,7 @@ class Fixtures:
         """All files of one case as a Tree; what is wrong with any of them is told, and it is left out.
 
         Args:
+            listed: paths, or objects: `path` as the case calls it, and where it comes from: `source` or `content`.
             only: the one base to use, by kind; None tries all in order.
         """
         if listed is None:
@@ -59,12 +61,9 @@ class Fixtures:
             return EMPTY_TREE
         refs: dict[str, FileRef] = {}
         places: dict[str, str] = {}
-        for number, path in enumerate(listed):
+        for number, entry in enumerate(listed):
             spot = (*at, number)
-            if not isinstance(path, str):
-                notes.error("files-form", "a listed file is a path in quotes", spot)
-                continue
-            for ref in self._found(path, spot, notes, only):
+            for ref in self._entry(entry, spot, notes, only):
                 if ref.path in refs:
                     notes.warn("file-twice", f"{ref.path} is listed twice", spot)
                     continue
@@ -80,6 +79,26 @@ class Fixtures:
                 places[place] = ref.path
                 refs[ref.path] = ref
         return tree_of(refs.values(), self.digests.wanted)
+
+    def _entry(self, entry: Any, at: Pointer, notes: Notes, only: str | None) -> list[FileRef]:
+        if isinstance(entry, str):
+            return self._found(entry, at, notes, only)
+        if not isinstance(entry, dict) or not all(isinstance(value, str) for value in entry.values()) or not entry:
+            notes.error("files-form", "a listed file is a path in quotes, or an object with 'path' and 'source' or 'content'", at)
+            return []
+        for key in entry.keys() - _ENTRY:
+            notes.say("wwe", "unknown-key", f"'{shown(str(key))}' of a listed file is not used", (*at, key))
+        path = str(entry.get("path", entry.get("source", "")))
+        if why := safe_path(path):
+            notes.error("file-path", f"the path '{shown(path)}' {why}", (*at, "path"))
+            return []
+        path = os.path.normpath(path).replace(os.sep, "/")
+        if "content" in entry:
+            data = entry["content"].encode("utf-8", "surrogatepass")
+            return [FileRef(path=path, size=len(data), digest=self.digests.of_bytes(data))]
+        source = str(entry.get("source", path))
+        refs = self._found(source, at, notes, only)
+        return [ref.model_copy(update={"path": renamed(ref.path, source, path)}) for ref in refs]
 
     def _found(self, path: str, at: Pointer, notes: Notes, only: str | None) -> list[FileRef]:
         if why := safe_path(path):
@@ -153,6 +172,13 @@ class Fixtures:
                 if looked > _SEARCHED:
                     return None
         return None
+
+
+def renamed(found: str, source: str, path: str) -> str:
+    """The path of a file of `source`, a file or folder, when that is called `path`."""
+    source = os.path.normpath(source).replace(os.sep, "/")
+    inner = found if source == "." else found[len(source) :].strip("/")
+    return "/".join(part for part in (path if path != "." else "", inner) if part)
 
 
 def check_mentions(prompt: str, fixtures: Tree, stage: Stage, at: Pointer, notes: Notes) -> None:

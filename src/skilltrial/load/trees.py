@@ -41,7 +41,8 @@ class Digests:
     """Digests of files, each read once; `sources` says where the bytes of a digest lie."""
 
     wanted: bool
-    sources: dict[str, Path] = field(default_factory=dict)
+    sources: dict[str, Path | bytes] = field(default_factory=dict)
+    """Bytes: a fixture whose text stands in the suite itself."""
     _known: dict[str, str] = field(default_factory=dict)
 
     def of(self, real: str) -> str:
@@ -54,6 +55,14 @@ class Digests:
             self._known[real] = value
             self.sources.setdefault(value, Path(real))
         return self._known[real]
+
+    def of_bytes(self, data: bytes) -> str:
+        """`sha256:…` of a text that lies in no file of its own; "" when digests are not wanted."""
+        if not self.wanted:
+            return ""
+        value = "sha256:" + hashlib.sha256(data).hexdigest()
+        self.sources.setdefault(value, data)
+        return value
 
 
 def is_workspace(name: str) -> bool:

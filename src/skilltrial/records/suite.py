@@ -17,7 +17,7 @@ class FileRef(Record):
     """A file by content. The bytes lie in the experiment's blobs under `digest`."""
 
     path: str
-    """POSIX, relative to the root of its tree."""
+    """POSIX, relative to the root of its tree. Of a fixture: as its case calls it."""
     size: int
     """Bytes."""
     digest: str
@@ -117,6 +117,15 @@ class Case(Record):
     where: Where
 
 
+class Aside(Record):
+    """A check of a suite that has no counterpart here, so that no case holds it."""
+
+    case: str
+    check: str
+    """Its id or its type, as the suite calls it."""
+    reason: str
+
+
 class Suite(Record):
     """The cases of one skill, from one file or folder."""
 
@@ -128,6 +137,7 @@ class Suite(Record):
     """Digest of the file's bytes."""
     markers: tuple[str, ...] = ()
     """Dialect markers seen, as `ase-py`; they switch compatibility defaults on."""
+    set_aside: tuple[Aside, ...] = ()
     where: Where
     extra: JsonObject = {}
 

@@ -62,7 +62,7 @@ class FolderBlobs:
             yield from sorted(key for name in names if (key := name.replace("-", ":", 1)).startswith(prefix))
 
 
-def copy_in(sources: Mapping[str, Path], blobs: FolderBlobs) -> None:
+def copy_in(sources: Mapping[str, Path | bytes], blobs: FolderBlobs) -> None:
     """Copies the user's files, each verified against the digest it was loaded with.
 
     Raises:
@@ -70,6 +70,9 @@ def copy_in(sources: Mapping[str, Path], blobs: FolderBlobs) -> None:
     """
     wrong = []
     for digest, path in sources.items():
+        if isinstance(path, bytes):
+            blobs.put_new(digest, path)
+            continue
         try:
             data = path.read_bytes()
         except OSError as error:

@@ -32,7 +32,7 @@ MAJOR = 1
 def create(
     workspace: Path,
     make_plan: Callable[[str], Plan],
-    sources: Mapping[str, Path],
+    sources: Mapping[str, Path | bytes],
     redactor: Redactor | None,
     *,
     run_id: str | None = None,
