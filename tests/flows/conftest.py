@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 from skilltrial.cli import exit_code_of
+
+from .live import Live
 
 SKILL = """---
 name: {name}
@@ -46,6 +48,14 @@ def skilltrial(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: 
         return Said(code, said.out, said.err)
 
     return call
+
+
+@pytest.fixture
+def live(tmp_path: Path) -> Iterator[Live]:
+    """The command line as a process of its own, in `tmp_path`."""
+    found = Live(tmp_path)
+    yield found
+    found.close()
 
 
 @pytest.fixture

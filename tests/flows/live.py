@@ -8,13 +8,15 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 import psutil
 
-PATIENCE_S = 60.0
+PATIENCE_S = 90.0
 """How long anything is waited for; a machine may be busy."""
+KEPT = ("PATH", "LANG", "TMPDIR", "PYTHONPATH")
 
 
 def until(holds: Callable[[], object], what: str) -> None:
@@ -29,29 +31,6 @@ def until(holds: Callable[[], object], what: str) -> None:
         threading.Event().wait(0.01)
 
 
-def environment(tmp_path: Path, more: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Of a user who has nothing but a PATH, a home and, where given, `more`."""
-    kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR", "SYSTEMROOT") if name in os.environ}
-    return {**kept, "HOME": str(tmp_path), "NO_COLOR": "1", "PYTHONDEVMODE": "0", **(more or {})}
-
-
-def start(
-    tmp_path: Path, *arguments: object, env: Mapping[str, str] | None = None, stdout: int | None = None, stderr: int | None = None
-) -> subprocess.Popen[bytes]:
-    """`python -m skilltrial …` in `tmp_path`, in a session of its own. What it prints goes to files unless pipes are given."""
-    out, err = tmp_path / "stdout.txt", tmp_path / "stderr.txt"
-    with out.open("wb") as to_out, err.open("wb") as to_err:
-        return subprocess.Popen(
-            [sys.executable, "-m", "skilltrial", *map(str, arguments)],
-            cwd=tmp_path,
-            env=environment(tmp_path, env),
-            stdin=subprocess.DEVNULL,
-            stdout=to_out if stdout is None else stdout,
-            stderr=to_err if stderr is None else stderr,
-            start_new_session=True,
-        )
-
-
 class Said(NamedTuple):
     """How it ended and what it printed."""
 
@@ -60,15 +39,53 @@ class Said(NamedTuple):
     err: str
 
 
-def ended(process: subprocess.Popen[bytes], tmp_path: Path) -> Said:
-    """Waits for the end of what `start` started."""
-    code = process.wait(PATIENCE_S)
-    return Said(code, (tmp_path / "stdout.txt").read_text("utf-8"), (tmp_path / "stderr.txt").read_text("utf-8"))
+class Live:
+    """Starts the command line in a folder, and ends whatever a failed test left running."""
 
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._started: list[subprocess.Popen[bytes]] = []
 
-def call(tmp_path: Path, *arguments: object, env: Mapping[str, str] | None = None) -> Said:
-    """Runs a command to its end."""
-    return ended(start(tmp_path, *arguments, env=env), tmp_path)
+    def start(
+        self, *arguments: object, env: Mapping[str, str] | None = None, stdout: int | None = None, stderr: int | None = None
+    ) -> subprocess.Popen[bytes]:
+        """`python -m skilltrial …`, in a session of its own. What it prints goes to files unless pipes are given.
+
+        Its user has nothing but a PATH, a home and `env`.
+        """
+        kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+        with (self.folder / "stdout.txt").open("wb") as out, (self.folder / "stderr.txt").open("wb") as err:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "skilltrial", *map(str, arguments)],
+                cwd=self.folder,
+                env={**kept, "HOME": str(self.folder), "NO_COLOR": "1", **(env or {})},
+                stdin=subprocess.DEVNULL,
+                stdout=out if stdout is None else stdout,
+                stderr=err if stderr is None else stderr,
+                start_new_session=True,
+            )
+        self._started.append(process)
+        return process
+
+    def ended(self, process: subprocess.Popen[bytes]) -> Said:
+        """Waits for the end of what `start` started last."""
+        code = process.wait(PATIENCE_S)
+        return Said(code, *((self.folder / name).read_text("utf-8") for name in ("stdout.txt", "stderr.txt")))
+
+    def call(self, *arguments: object, env: Mapping[str, str] | None = None) -> Said:
+        """Runs a command to its end."""
+        return self.ended(self.start(*arguments, env=env))
+
+    def close(self) -> None:
+        for process in self._started:
+            if process.poll() is None:
+                family = [process.pid]
+                with suppress(psutil.NoSuchProcess):
+                    family += [child.pid for child in psutil.Process(process.pid).children(recursive=True)]
+                for pid in family:
+                    with suppress(ProcessLookupError):
+                        os.kill(pid, 9)
+                process.wait()
 
 
 def lives(pid: int) -> bool:

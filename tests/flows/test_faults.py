@@ -13,6 +13,9 @@ from typing import Any
 
 import pytest
 
+from skilltrial import evaluate
+from skilltrial.flows import cell as cell_flow
+
 from .stored import assert_sound, assert_whole, iteration, journal, packed
 
 KEY = "sk-test-0123456789abcdef0123"
@@ -242,7 +245,7 @@ def test_a_server_that_is_gone_ends_the_run_early_and_resume_finishes_on_the_sam
     assert said.code == 3, said.err
     failed = said.summary["coverage"]["failed_measurements"]
     assert said.summary["coverage"]["graded"] >= 7, "two calls are in flight when the ninth comes in"
-    assert 5 <= failed["infrastructure_error"] <= 8
+    assert 5 <= failed["infrastructure_error"] <= 10
     assert said.err.count("ended early") == 1
     assert f"nothing listens at http://127.0.0.1:{port}/v1" in said.summary["stopped"]
     assert_sound(folder)
@@ -315,3 +318,71 @@ def test_what_can_be_told_without_a_call_is_told_before_an_experiment_is_made(
     assert said.err.count("error: ") == 1
     assert "Traceback" not in said.err
     assert not (tmp_path / "skilltrial-workspace").exists()
+
+
+# ---------------------------------------------------------------- code that is not ours, and faults that are
+def never(prompt: str) -> str:
+    threading.Event().wait()
+    return ""
+
+
+def leaving(prompt: str) -> str:
+    sys.exit("the function thought it was a program")
+
+
+ODD = [
+    (never, "timeout", "time limit of 0.2 s reached"),
+    (leaving, "infrastructure_error", "SystemExit: the function thought it was a program"),
+    (lambda prompt: 1 / 0, "infrastructure_error", "ZeroDivisionError: division by zero"),
+    (lambda prompt: None, "infrastructure_error", "the object's answer cannot be used: expected a string"),
+    (lambda prompt: {"output": "x", "input_tokens": "many"}, "infrastructure_error", "cannot be used: input_tokens"),
+    (lambda prompt: {"output": "x", "tool_calls": ["ls"]}, "infrastructure_error", "cannot be used"),
+    (lambda prompt: {"output": "BLUE", "error": "quota"}, "infrastructure_error", "quota"),
+]
+
+
+@pytest.mark.parametrize(("function", "outcome", "words"), ODD)
+def test_whatever_a_function_does_is_a_measurement_or_a_failed_one(
+    skilltrial: Any, new_skill: Any, tmp_path: Path, function: Any, outcome: str, words: str
+) -> None:
+    summary = evaluate([new_skill(questions(2))], targets=function, judge="none", timeout_s=0.2, retries=0)
+    assert summary.coverage.failed_measurements == {outcome: 4}
+    assert summary.gate.exit_code == 2
+    assert {row["text"] for row in packed(iteration(tmp_path))} == {""}
+    assert all(words in row["reason"] for row in packed(iteration(tmp_path)))
+
+
+def test_a_listener_that_raises_hears_no_more_and_takes_nothing_along(skilltrial: Any, new_skill: Any, tmp_path: Path) -> None:
+    heard: list[str] = []
+
+    def listen(news: Any) -> None:
+        heard.append(news.type)
+        if news.type == "agent_finished":
+            raise KeyError("a fault of the caller's")
+
+    with pytest.warns(RuntimeWarning, match="hears no more news, it raised KeyError"):
+        summary = evaluate([new_skill(questions(2))], targets=lambda prompt: "BLUE", judge="none", on_event=listen)
+    assert summary.coverage.graded == 4
+    assert heard.count("agent_finished") == 1
+    assert_whole(iteration(tmp_path))
+
+
+def test_a_fault_of_our_own_is_said_kept_with_its_traceback_and_run_again(
+    skilltrial: Any, new_skill: Any, serve: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, folder = serve(answering), iteration(tmp_path)
+    sound = cell_flow.measure
+
+    def faulty(cell: Any, *more: Any) -> Any:
+        return sound(cell, *more) if cell.case != "2" else 1 / 0
+
+    with monkeypatch.context() as patch:
+        patch.setattr(cell_flow, "measure", faulty)
+        said = skilltrial("run", new_skill(questions(4)), "--target", "openai:m", "--base-url", model.url, "--format", "json")
+    assert said.code == 3
+    assert "ended early: 2 runs met a fault of skilltrial's own (ZeroDivisionError" in said.err
+    assert "Traceback" not in said.err
+    assert (folder / "faults.log").read_text("utf-8").count("Traceback (most recent call last)") == 2
+    assert (said.summary["coverage"]["graded"], said.summary["coverage"]["failed_measurements"]) == (6, {"not_run": 2})
+    assert skilltrial("resume").code == 0
+    assert_whole(folder)

@@ -9,14 +9,19 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any, ClassVar, Self
+from queue import Empty, SimpleQueue
+from typing import Any, ClassVar, NoReturn, Self
+
+from pydantic import ValidationError
 
 from skilltrial.chat.package import Packages
 from skilltrial.errors import UsageError
 from skilltrial.records.evidence import AgentRun, Event, Timing, Usage
 from skilltrial.records.plan import Target
-from skilltrial.records.record import Record
-from skilltrial.seams import Capabilities, Job, Machine, Probe, Watch
+from skilltrial.records.record import JsonObject, Record
+from skilltrial.seams import Capabilities, Job, Machine, Probe, Stop, Watch
+
+_TICK_S = 0.1
 
 _live: dict[str, Any] = {}
 _lock = threading.Lock()
@@ -85,18 +90,18 @@ class LibraryRunner:
     def run(self, job: Job, watch: Watch) -> AgentRun:
         system, user, warnings = self.packages.of(job)
         started, began = datetime.now(UTC).isoformat(timespec="milliseconds"), time.monotonic()
-        sent: dict[str, Any] = {"system": system, "user": user, "tools": list(job.tools)}
-        try:
-            reply = self._ask(job, system, user)
-            outcome, reason = "ok", None
-        except Exception as error:  # the object is foreign code: whatever it raises is its failure, kept with the cell
-            reply, outcome, reason = None, "infrastructure_error", f"{type(error).__name__}: {error}"
+        sent: JsonObject = {"system": system, "user": user, "tools": list(job.tools)}
+        told = _awaited(lambda: self._ask(job, system, user), watch)
         timing = Timing(started_at=started, duration_s=round(time.monotonic() - began, 4))
-        if outcome == "ok":
-            try:
-                return _run_of(reply, timing, sent).model_copy(update={"warnings": warnings})
-            except (TypeError, ValueError) as error:
-                reason = f"the object's answer cannot be used: {error}"
+        if isinstance(told, Stop):
+            outcome: Any = told.outcome if told.outcome in ("timeout", "budget") else "harness_error"
+            return AgentRun(outcome=outcome, reason=told.reason, timing=timing, sent=sent)
+        try:
+            return _run_of(told(), timing, sent).model_copy(update={"warnings": warnings})
+        except _Unusable as error:
+            reason = f"the object's answer cannot be used: {error}"
+        except BaseException as error:  # foreign code: whatever it raises, sys.exit included, is its failure, kept with the cell
+            reason = f"{type(error).__name__}: {error}"
         return AgentRun(outcome="infrastructure_error", reason=reason, timing=timing, sent=sent)
 
     def _ask(self, job: Job, system: str | None, user: str) -> Any:
@@ -107,8 +112,56 @@ class LibraryRunner:
         return ask(f"{system}\n\n{user}" if system else user)
 
 
-def _run_of(reply: Any, timing: Timing, sent: dict[str, Any]) -> AgentRun:
-    """A string, a mapping or an object with `output` or `text`, and what else it tells."""
+class _Unusable(Exception):
+    """The object answered, but with nothing that is an answer."""
+
+
+def _awaited(ask: Callable[[], Any], watch: Watch) -> Callable[[], Any] | Stop:
+    """Calls `ask` in a thread of its own, so that a call that never returns can be left behind; gives what it came to."""
+    ended: SimpleQueue[Callable[[], Any]] = SimpleQueue()
+
+    def work() -> None:
+        try:
+            reply = ask()
+        except BaseException as error:
+            raised = error
+            ended.put(lambda: _raise(raised))
+        else:
+            ended.put(lambda: reply)
+
+    threading.Thread(target=work, name="skilltrial-object", daemon=True).start()
+    while True:
+        try:
+            return ended.get(timeout=_TICK_S)
+        except Empty:
+            stop = watch.heard(None)
+            if stop is not None:
+                return stop
+
+
+def _raise(error: BaseException) -> NoReturn:
+    raise error
+
+
+def _run_of(reply: Any, timing: Timing, sent: JsonObject) -> AgentRun:
+    """A string, a mapping or an object with `output` or `text`, and what else it tells.
+
+    Raises:
+        _Unusable: it is none of these, or tells what cannot be.
+    """
+    try:
+        return _read(reply, timing, sent)
+    except (TypeError, ValueError, AttributeError) as error:
+        raise _Unusable(_short(error)) from error
+
+
+def _short(error: Exception) -> str:
+    if not isinstance(error, ValidationError):
+        return str(error)
+    return "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors())
+
+
+def _read(reply: Any, timing: Timing, sent: JsonObject) -> AgentRun:
     if isinstance(reply, str):
         return AgentRun(outcome="ok", text=reply, timing=timing, sent=sent, activation="unknown")
     get: Callable[[str], Any] = reply.get if isinstance(reply, Mapping) else lambda name: getattr(reply, name, None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+import warnings
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -48,7 +49,16 @@ class Newsroom:
                 **facts,
             )
             for listener in self.listeners:
-                listener.hear(news)
+                self._hand_over(news, listener)
+
+    def _hand_over(self, news: News, listener: Listener) -> None:
+        """A listener that raises hears no more: what it does is no part of the measurement."""
+        try:
+            listener.hear(news)
+        except Exception as error:  # foreign code may stand behind it
+            self.listeners = tuple(other for other in self.listeners if other is not listener)
+            told = f"{type(listener).__name__} hears no more news, it raised {type(error).__name__}: {error}"
+            warnings.warn(told, RuntimeWarning, stacklevel=2)
 
     def finished(self, cost_usd: float | None) -> None:
         """Counts one more finished cell and what it cost, when that is known."""

@@ -31,6 +31,7 @@ from skilltrial.records.plan import Cell
 from skilltrial.records.summary import Summary
 from skilltrial.seams import Done, ExperimentView, Listener, Machine
 from skilltrial.store import Experiment
+from skilltrial.system.files import Appender
 from skilltrial.system.redaction import Redactor
 
 
@@ -115,7 +116,7 @@ def _drain(queue: planning.CellQueue, bench: Bench) -> tuple[StopLine, ...]:
     for done in registry.get("executors", "threads")().run(queue, work):
         if done.traceback:
             bench.faults.append(done.traceback)
-    stops = (*queue.stops(now()), *_unable(queue), *suites.stops())
+    stops = (*queue.stops(now()), *_unable(queue), *suites.stops(), *_faults(bench))
     for stop in stops:
         bench.experiment.append_stop(stop)
     return stops
@@ -130,6 +131,19 @@ def _unable(queue: planning.CellQueue) -> tuple[StopLine, ...]:
         if why.rule == "setup"
     ]
     return tuple(line for line in lines if line.reason not in told)
+
+
+def _faults(bench: Bench) -> Iterator[StopLine]:
+    """Says that runs were lost by a fault of our own, which `resume` runs again, and keeps every traceback."""
+    if not bench.faults:
+        return
+    log = Appender(bench.experiment.folder / "faults.log", bench.machine.redactor)
+    for traceback in bench.faults:
+        log.append(traceback)
+    log.close()
+    last = bench.faults[0].strip().splitlines()[-1]
+    reason = f"{len(bench.faults)} runs met a fault of skilltrial's own ({last}); please report it with faults.log"
+    yield StopLine(rule="fault", after_blocks=0, reason=reason, at=now())
 
 
 class _TreeWriter:
