@@ -15,11 +15,14 @@ from typing import Any
 
 import pytest
 
+import skilltrial
 from scripted import CACHED_TOKENS, INPUT_TOKENS, OUTPUT_TOKENS, quarantine
 from scripted.programs import AGENTS, MODELS, missing, path_for
 from skilltrial import registry
 
 pytestmark = pytest.mark.real
+
+PACKAGE = Path(skilltrial.__file__).parents[1]
 
 READS = {"codex", "pi"}
 """They have no event for a skill; their model reads its file."""
@@ -98,7 +101,7 @@ def project(tmp_path: Path) -> Path:
     return skill.parent
 
 
-@pytest.fixture(params=["none"])
+@pytest.fixture(params=["none", "bwrap"])
 def level(request: pytest.FixtureRequest, machine_with: Callable[..., Any]) -> str:
     name: str = request.param
     probe = registry.get("sandboxes", name)().probe(machine_with(PATH=os.environ["PATH"]))
@@ -160,7 +163,7 @@ def trial(program: str, level: str, project: Path, tmp_path: Path) -> dict[str, 
     run = quarantine.order(
         tmp_path,
         argv=[sys.executable, "-m", "skilltrial", *words, "--format", "json"],
-        env={"PATH": path_for(program), "HOME": str(tmp_path / "user"), "LANG": "C.UTF-8"},
+        env={"PATH": path_for(program), "HOME": str(tmp_path / "user"), "LANG": "C.UTF-8", "PYTHONPATH": str(PACKAGE)},
         cwd=str(project),
         scenes=SCENES,
         keep=[str(tmp_path), str(AGENTS), sys.prefix, str(Path(__file__).parents[2])],

@@ -8,10 +8,13 @@ from pathlib import Path
 
 import pytest
 
+import skilltrial
 from scripted import INPUT_TOKENS, OUTPUT_TOKENS, quarantine
 from scripted.programs import AGENTS, MODELS, missing, path_for
 
 pytestmark = pytest.mark.real
+
+PACKAGE = Path(skilltrial.__file__).parents[1]
 
 ANSWERER = """#!/bin/sh
 cat >/dev/null
@@ -69,7 +72,7 @@ def test_a_program_judges(program: str, tmp_path: Path) -> None:
     told = quarantine.order(
         tmp_path,
         argv=[sys.executable, "-m", "skilltrial", *words, *judge, "--format", "json"],
-        env={"PATH": path_for(program), "HOME": str(tmp_path), "LANG": "C.UTF-8"},
+        env={"PATH": path_for(program), "HOME": str(tmp_path), "LANG": "C.UTF-8", "PYTHONPATH": str(PACKAGE)},
         cwd=str(tmp_path),
         scenes={"You are a strict grader": {"answer": json.dumps(VERDICTS)}},
         keep=[str(tmp_path), str(AGENTS), sys.prefix, str(Path(__file__).parents[2])],
