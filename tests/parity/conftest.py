@@ -1,0 +1,5 @@
+"""The command line in this process, and a skill with a suite, as the flows' own tests have them."""
+
+from ..flows.conftest import new_skill, skilltrial
+
+__all__ = ["new_skill", "skilltrial"]
