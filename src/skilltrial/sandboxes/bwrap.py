@@ -50,10 +50,11 @@ class Walled:
 
     def environment(self, own: Mapping[str, str]) -> dict[str, str]:
         """All a program started here sees, `own` being what its backend sets. The home is the place's in any case."""
+        caller = self.caller if self.access.network == "on" else environment.without_proxies(self.caller)
         if self.access.keep_home:
-            kept = environment.callers(self.caller, self.access.env, {})
+            kept = environment.callers(caller, self.access.env, {})
             return {**kept, **environment.homes(self.home), **own}
-        return environment.clean(self.caller, self.access.env, own, self.home)
+        return environment.clean(caller, self.access.env, own, self.home)
 
     def start(
         self, command: Command, limits: Limits, on_line: Callable[[bytes], Stop | None], watch: Watch | None = None

@@ -74,6 +74,11 @@ def callers(caller: Mapping[str, str], passed: Mapping[str, str], own: Mapping[s
     return {name: value for name, value in merged.items() if name not in marks}
 
 
+def without_proxies(caller: Mapping[str, str]) -> dict[str, str]:
+    """For a network in which no proxy can be reached."""
+    return {name: value for name, value in caller.items() if not name.upper().endswith("_PROXY")}
+
+
 def named_files(environ: Mapping[str, str]) -> tuple[str, ...]:
     """Files and folders with certificates and credentials that variables name."""
     named = (environ.get(name, "") for name in (*sorted(_NETWORK), "GOOGLE_APPLICATION_CREDENTIALS"))
