@@ -239,6 +239,8 @@ class Job:
     """The answer is a judge's: no tools, no skills, no files."""
     own_home: bool = True
     """False: the program runs in the user's real home, where nothing is written and no setting is changed."""
+    packet: Path | None = None
+    """Where a deferred backend writes what it asks, and nothing else does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,6 +317,8 @@ class Question(NamedTuple):
     user: str
     json_schema: JsonObject | None = None
     params: JsonObject | None = None
+    token: str | None = None
+    """The random word of its fences, which is all that differs when the same is asked again."""
 
 
 class Reply(NamedTuple):

@@ -130,6 +130,8 @@ class _Row:
         return GateRow(skill=skill, target=target, exit_code=code, passed=_PASSED[code], reasons=reasons)
 
     def conditions(self) -> list[Condition]:
+        if waiting := sum(state == "waiting" for tally in self.both_arms for state in tally.lost_states):
+            return [Condition(3, f"{count(waiting, 'run')} wait for answers to their packets")]
         if not any(tally.measured for tally in self.tallies):
             return [Condition(2, "nothing was measured")]
         found = []
@@ -144,6 +146,10 @@ class _Row:
         if self.gate.minimum_lift is not None:
             found.append(self.lift(self.gate.minimum_lift))
         return found or [Condition(0, "no condition was asked for")]
+
+    @property
+    def both_arms(self) -> list[Tally]:
+        return [*self.tallies, *(both.baseline for both in (self.contest.cases if self.contest else ()))]
 
     # ------------------------------------------------------------ cases
     @property
@@ -175,9 +181,7 @@ class _Row:
 
     def unmeasured(self) -> Condition:
         """Cells of both arms that ended without a grade, or never ran; a stop rule's own are not meant."""
-        arms = [tally for tally in self.tallies if _name(tally) not in self.expected]
-        if self.contest is not None:
-            arms += [both.baseline for both in self.contest.cases if _name(both.baseline) not in self.expected]
+        arms = [tally for tally in self.both_arms if _name(tally) not in self.expected]
         stops = self.plan.stop.kind != "none"
         lost = sum(sum(not (stops and state == "not_run") for state in tally.lost_states) for tally in arms)
         allowed = allowance(self.gate.allow_unmeasured, sum(tally.planned for tally in arms))

@@ -85,7 +85,7 @@ def coverage(plan: Plan, tallies: Iterable[Tally]) -> Coverage:
     for tally in tallies:
         arm = by_arm.setdefault(tally.key.arm, {"planned": 0, "finished": 0, "graded": 0})
         arm["planned"] += tally.planned
-        arm["finished"] += tally.planned - tally.states.count("not_run")
+        arm["finished"] += tally.planned - tally.states.count("not_run") - tally.states.count("waiting")
         arm["graded"] += tally.measured
         for state in tally.lost_states:
             failed[state] = failed.get(state, 0) + 1

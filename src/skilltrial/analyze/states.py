@@ -11,6 +11,7 @@ from skilltrial.records.journal import Result
 
 MEASURED = "measured"
 NOT_RUN = "not_run"
+WAITING = "waiting"
 CONTAMINATED = "contaminated"
 JUDGE_ERROR = "judge_error"
 BY_PEOPLE_OR_MODELS = frozenset({"judge", "human"})
@@ -70,20 +71,23 @@ def sheet_of(grades: Iterable[Grade], aside: Container[str], quality: Container[
     )
 
 
-def state_of(result: Result, sheet: Sheet) -> str:
-    """measured, not_run, contaminated, judge_error, or the outcome of a run that failed.
+def state_of(result: Result, sheet: Sheet, *, answered_later: bool = False, judged_later: bool = False) -> str:
+    """measured, not_run, waiting, contaminated, judge_error, or the outcome of a run that failed.
 
-    Measured: the run was ok and every required check passed or failed, of which there is at least one.
+    Measured: the run was ok and every required check passed or failed, of which there is at least one. Waiting: a packet, of
+    the run or to the judge, has no answer yet; `answered_later`, `judged_later` say whose answers come so.
     """
     evidence = result.evidence
     if evidence is None:
-        return NOT_RUN
+        return WAITING if answered_later else NOT_RUN
     if evidence.outcome != "ok":
         return evidence.outcome
     if evidence.clean is False:
         return CONTAMINATED
     required = [mark for mark in sheet if mark.required]
-    return MEASURED if required and all(mark.passed is not None for mark in required) else JUDGE_ERROR
+    if required and all(mark.passed is not None for mark in required):
+        return MEASURED
+    return WAITING if judged_later and all(mark.judged for mark in required if mark.passed is None) else JUDGE_ERROR
 
 
 def passed_required(sheet: Sheet, *, judged: bool, indicators: bool) -> bool | None:

@@ -9,7 +9,7 @@ from datetime import datetime
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from skilltrial.analyze.states import MEASURED, Sheet, sheet_of, state_of
+from skilltrial.analyze.states import MEASURED, WAITING, Sheet, sheet_of, state_of
 from skilltrial.records.evidence import Usage
 from skilltrial.records.grades import Grade
 from skilltrial.records.guards import exceeded
@@ -183,6 +183,8 @@ class _Gathering:
             where = (row.skill, row.case, row.target)
             self.aside[where] = self.aside.get(where, _NONE) | {row.check}
         self.sheets: dict[tuple[Any, ...], Sheet] = {}
+        self.deferred = {target.name for target in plan.targets if target.deferred}
+        self.judged_later = plan.judge is not None and plan.judge.target.deferred
 
     def table(self) -> Table:
         for result in self.view.results():
@@ -196,7 +198,7 @@ class _Gathering:
         if group is None:
             group = self._table.groups[key] = self._group(key)
         sheet = self._sheet(group, result)
-        state = state_of(result, sheet)
+        state = state_of(result, sheet, answered_later=cell.target in self.deferred, judged_later=self.judged_later)
         group.cells.append(Told(cell.repetition, state, sheet))
         for old in result.superseded:
             self._ran(old)
@@ -292,7 +294,8 @@ class _Gathering:
             if cell.arm in self.tested and any(mark.passed is False and mark.required for mark in sheet):
                 table.failures.append(self._failure(result, sheet))
         elif result.evidence is None:
-            table.skipped.append(FailureRow(cell=cell.id, state=state, reason="not run"))
+            reason = "waits for an answer" if state == WAITING else "not run"
+            table.skipped.append(FailureRow(cell=cell.id, state=state, reason=reason))
         else:
             table.errors.append(self._error(result, state, sheet))
             if state == "budget":
@@ -304,7 +307,7 @@ class _Gathering:
 
     def _error(self, result: Result, state: str, sheet: Sheet) -> FailureRow:
         ungraded = {mark.check for mark in sheet if mark.passed is None and mark.required}
-        if state == "judge_error":
+        if state in ("judge_error", WAITING):
             row = self._row(result, state, [grade for grade in _grades(result) if grade.check in ungraded])
             return row if row.reason else row.model_copy(update={"reason": "no check has been graded yet"})
         reason = result.evidence.reason if result.evidence else None

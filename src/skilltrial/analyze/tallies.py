@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 from typing import Literal, NamedTuple
 
-from skilltrial.analyze.states import JUDGE_ERROR, MEASURED, NOT_RUN, Sheet, passed_required
+from skilltrial.analyze.states import JUDGE_ERROR, MEASURED, NOT_RUN, WAITING, Sheet, passed_required
 from skilltrial.analyze.table import Group, Key, Table
 from skilltrial.records.plan import Gate
 
@@ -156,7 +156,7 @@ def _judge(sheet: Sheet, metric: Metric, gate: Gate, countable: Container[str], 
 
 def _letter(state: str, judgement: _Judgement | None, sheet: Sheet, tested: bool) -> str:
     """P passed, F failed, U ungraded, X not measured, . not run; all required checks decide, rubric sentences included."""
-    if state == NOT_RUN:
+    if state in (NOT_RUN, WAITING):
         return "."
     if state == JUDGE_ERROR:
         return "U"

@@ -24,6 +24,7 @@ MORE = {
     "plan": "What `run` would do: cells, calls, cost; runs nothing.",
     "task": "One task typed by hand, with and without a skill.",
     "resume": "Run only what is missing of an experiment.",
+    "submit": "Answers to packets: grade them and go on.",
     "grade": "Grade stored evidence again; nothing is run.",
     "status": "What happened in an experiment.",
     "show": "One cell: prompt, final text, checks with evidence.",

@@ -8,6 +8,7 @@ import click
 
 from skilltrial.cli import options
 from skilltrial.cli.faces import Session, listeners_for, print_summary, say
+from skilltrial.errors import UsageError
 
 if TYPE_CHECKING:
     from skilltrial.records.config import Config
@@ -59,6 +60,8 @@ def _judge(config: Config, plan: Plan, session: Session) -> Judge | None:
 
     targets = [Planned(target, backend_of(target)) for target in plan.targets]
     judge = judge_for(config, targets, say, asked=False)
+    if judge is not None and judge.target.deferred:
+        raise UsageError("grade cannot wait for replies to packets", "name a --judge that answers at once")
     if judge is not None:
         probe_all((), judge, session.machine)
     return judge

@@ -11,6 +11,9 @@ from skilltrial.cli.faces import Session, confirm_paid, listeners_for, print_sum
 from skilltrial.errors import Interrupted, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from skilltrial.flows.packets import Answer
     from skilltrial.flows.prepare import Prepared
     from skilltrial.records.config import Config
     from skilltrial.store import Experiment
@@ -58,13 +61,20 @@ def run(session: Session, config: Config, values: dict[str, Any], prepared: Prep
         return finish(session, config, values, experiment)
 
 
-def finish(session: Session, config: Config, values: dict[str, Any], experiment: Experiment) -> int:
-    """Carries an opened experiment to its end and prints it."""
+def finish(
+    session: Session,
+    config: Config,
+    values: dict[str, Any],
+    experiment: Experiment,
+    answers: Mapping[str, Answer] | None = None,
+) -> int:
+    """Carries an opened experiment to its end, or as far as its packets are answered, and prints it."""
     from skilltrial.flows import trial
+    from skilltrial.flows.answers import how_to_go_on
 
     listeners = listeners_for(config, experiment.folder, session.redactor)
     try:
-        stops = trial.carry_out(experiment, session.machine, session.stopping, listeners, say)
+        stops = trial.carry_out(experiment, session.machine, session.stopping, listeners, say, answers)
     except Interrupted:
         _end_in_peace()
         raise
@@ -73,10 +83,14 @@ def finish(session: Session, config: Config, values: dict[str, Any], experiment:
     reasons = [stop.reason for stop in stops]
     if not summary.coverage.graded and any(stop.rule == "setup" for stop in stops) and values.get("format_", "text") == "text":
         raise UsageError("\n".join(reasons), f"nothing was measured; mend this, then: skilltrial resume {experiment.folder}")
-    color = session.color(config)
-    print_summary(summary, experiment, values.get("format_", "text"), session, color=color, verbose=bool(config.logging.verbose))
+    color, how, format_ = session.color(config), how_to_go_on(experiment), values.get("format_", "text")
+    if how is None or summary.coverage.graded or format_ != "text":
+        print_summary(summary, experiment, format_, session, color=color, verbose=bool(config.logging.verbose))
     for reason in reasons:
         say(f"ended early: {reason}")
+    if how is not None:
+        say(how)
+        return summary.gate.exit_code
     if values.get("format_", "text") == "text" or config.logging.format == "pretty":
         say(f"report: {experiment.folder / 'report' / 'index.html'}")
     return summary.gate.exit_code

@@ -87,10 +87,13 @@ def opened(
         graders.graders()  # import and build here what threads will use, not in all of them at once
         build_all()
         base = Path(plan.options.workspaces_dir) if plan.options.workspaces_dir else None
+        packets = Packets(experiment.folder, answers)
         source = None
         if plan.options.source_repo and any(backends[name].capabilities.files for name in runners):
             commit = plan.options.source_commit or ""
             source = stack.enter_context(cloned(plan.options.source_repo, commit, base, machine.environ))
             folders = {getattr(backend, "skill_dir", None) for backend in backends.values()}
             source.refuse({skill.name for skill in plan.skills}, {*_AGENT_FOLDERS, *filter(None, folders)})
-        yield Bench(plan, Lookup(plan, cases), experiment, machine, backends, runners, asked, newsroom, base, judging, source)
+        yield Bench(
+            plan, Lookup(plan, cases), experiment, machine, backends, runners, asked, newsroom, base, packets, judging, source
+        )

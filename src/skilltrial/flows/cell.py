@@ -11,9 +11,9 @@ from typing import NamedTuple
 from skilltrial import collect, graders
 from skilltrial import plan as planning
 from skilltrial.errors import CellError
-from skilltrial.flows import budgets, cleanliness, git_state, hooks, leftovers
+from skilltrial.flows import budgets, cleanliness, git_state, hooks, leftovers, packets
 from skilltrial.flows.bench import Bench
-from skilltrial.flows.desk import CellDesk, total_usage
+from skilltrial.flows.desk import CellDesk
 from skilltrial.flows.newsroom import now
 from skilltrial.flows.places import workspace_for
 from skilltrial.flows.watch import CellWatch
@@ -50,6 +50,9 @@ def run_cell(cell: Cell, bench: Bench) -> Done:
 def _run_cell(cell: Cell, bench: Bench, place: ExitStack) -> Done:
     before = stored(cell, bench) if bench.experiment.need(cell.id) == "grade" else None
     measured = before or measure(cell, bench, place)
+    if measured is None:
+        bench.newsroom.tell("cell_waiting", cell=cell.id)
+        return Done(cell, "harness_error", packets.WAITING, Usage(), None, 0, resting=True)
     if measured.interrupted:
         return Done(cell, "harness_error", "interrupted", Usage(), None, 0, resting=True)
     evidence = measured.evidence
@@ -57,7 +60,10 @@ def _run_cell(cell: Cell, bench: Bench, place: ExitStack) -> Done:
     graded = grade_cell(cell, bench, measured, kept=kept) if evidence.outcome == "ok" else None
     if graded is not None and not graded.stored:
         return Done(cell, evidence.outcome, "interrupted", evidence.usage, graded.usage, graded.calls, resting=True)
-    _announce(cell, bench, evidence, graded)
+    if graded is not None and graded.waiting:
+        bench.newsroom.tell("cell_waiting", cell=cell.id)
+    else:
+        _announce(cell, bench, evidence, graded)
     unable = graded.unable if graded else None
     return Done(
         cell,
@@ -67,7 +73,7 @@ def _run_cell(cell: Cell, bench: Bench, place: ExitStack) -> Done:
         graded.usage if graded else None,
         (graded.calls if graded else 0) + (before is None),
         measured.setup or unable is not None,
-        bool(graded),
+        graded is not None and not graded.waiting,
     )
 
 
@@ -102,8 +108,8 @@ def _announce(cell: Cell, bench: Bench, evidence: Evidence, graded: Graded | Non
 
 
 # ---------------------------------------------------------------- the run
-def measure(cell: Cell, bench: Bench, place: ExitStack) -> Measured:
-    """Runs the cell, again after an outage as often as the plan allows, and stores every attempt.
+def measure(cell: Cell, bench: Bench, place: ExitStack) -> Measured | None:
+    """Runs the cell, again after an outage as often as the plan allows, and stores every attempt; None: its packet waits.
 
     The workspace of the last attempt is there until `place` closes.
     """
@@ -113,13 +119,15 @@ def measure(cell: Cell, bench: Bench, place: ExitStack) -> Measured:
         attempt, tries = attempt + 1, tries - 1
         place.close()
         workspace = place.enter_context(_workspace(cell, bench))
-        repository = git_state.watched(cell, bench, workspace)
+        repository = None if _able(cell, bench).deferred else git_state.watched(cell, bench, workspace)
         started, began = now(), time.monotonic()
         bench.newsroom.tell("agent_started", cell=cell.id)
         try:
             run = _attempt(cell, bench, workspace)
         except CellError as error:
             run = _broken(error, started, began)
+        if isinstance(run, Awaiting):
+            return None
         measured = _record(cell, bench, workspace, repository, run, attempt, tries)
         if measured.interrupted or run.setup or not tries or not _may_retry(measured.evidence):
             return measured
@@ -138,7 +146,7 @@ def _broken(error: CellError, started: str, began: float) -> AgentRun:
     return AgentRun(outcome="harness_error", reason=str(error), timing=timing)
 
 
-def _attempt(cell: Cell, bench: Bench, workspace: Workspace | None) -> AgentRun:
+def _attempt(cell: Cell, bench: Bench, workspace: Workspace | None) -> AgentRun | Awaiting:
     lookup, case, able = bench.lookup, bench.lookup.case(cell), _able(cell, bench)
     limits = limits_of(cell, bench)
     job = Job(
@@ -156,10 +164,8 @@ def _attempt(cell: Cell, bench: Bench, workspace: Workspace | None) -> AgentRun:
         forced=case.forced and bool(lookup.skills_of(cell)),
         place=workspace.place if workspace else None,
     )
-    run = bench.runners[cell.target].run(job, CellWatch(limits, bench.machine.stopping))
-    if isinstance(run, Awaiting):
-        raise CellError("backend", f"'{cell.target}' answers later; use `submit`")
-    return run
+    watch = CellWatch(limits, bench.machine.stopping)
+    return packets.run(cell, job, watch, bench) if able.deferred else bench.runners[cell.target].run(job, watch)
 
 
 def _prompt(cell: Cell, bench: Bench) -> str:
@@ -186,6 +192,8 @@ def _able(cell: Cell, bench: Bench) -> Capabilities:
 def _workspace(cell: Cell, bench: Bench) -> AbstractContextManager[Workspace | None]:
     """A fresh workspace for a target that works in one; None for one that touches no files."""
     case, able = bench.lookup.case(cell), _able(cell, bench)
+    if able.deferred:
+        return packets.workspace(cell, planning.stage_of(case, able), bench)
     return workspace_for(
         bench,
         bench.lookup.targets[cell.target],
@@ -228,7 +236,7 @@ def _record(
         sandbox=workspace.place.level if workspace else "none",
         redactor=bench.machine.redactor,
         blobs=bench.experiment.blobs,
-        source="ran",
+        source="answered" if _able(cell, bench).deferred else "ran",
     )
     interrupted = bench.machine.stopping() and run.outcome != "ok"
     view = collect.LiveView(
@@ -278,6 +286,8 @@ class Graded(NamedTuple):
     """False: the user stopped while the judge was asked; the cell will be graded by `resume`."""
     unable: str | None = None
     """Why the judge cannot work at all: wrong key, unknown model, nobody there."""
+    waiting: bool = False
+    """A question to the judge has no reply yet."""
 
 
 def stored(cell: Cell, bench: Bench) -> Measured | None:
@@ -302,13 +312,16 @@ def grade_cell(cell: Cell, bench: Bench, measured: Measured, number: int = 1, ke
     stay = {grade.check: grade for grade in kept}
     asked = bench.lookup.checks(cell)
     fresh = graders.grade(bench.lookup.case(cell), [check for check in asked if check.id not in stay], measured.view, desk)
-    usage, calls = total_usage(desk.calls), len(desk.calls)
+    fresh = packets.undecided(fresh) if desk.waiting else fresh
+    usage, calls = desk.usage, len(desk.calls)
     if bench.machine.stopping() and any(call.outcome != "ok" for call in desk.calls):
         return Graded(fresh, usage, calls, False)
     by_id = {**stay, **{grade.check: grade for grade in fresh}}
     order = [check.id for check in asked if check.id in by_id]
     grades = tuple(by_id[name] for name in order) + tuple(grade for grade in kept if grade.check not in order)
-    if number == 1:
+    if desk.waiting and bench.experiment.result_of(cell).grading is not None:
+        return Graded(grades, None, 0, True, waiting=True)
+    if number == 1 and not desk.waiting:
         grades += tuple(_unasked(cell, bench, measured, grades))
         if bench.plan.hooks.post_grade and bench.machine.stopping():
             return Graded(grades, usage, calls, False)
@@ -324,8 +337,10 @@ def grade_cell(cell: Cell, bench: Bench, measured: Measured, number: int = 1, ke
         measured.evidence.attempt,
         judge_usage=usage,
     )
+    if not desk.waiting and any(grade.method == "judge" and grade.state == "ungraded" for grade in grades):
+        bench.packets.spend(desk.heard)
     bench.newsroom.tell("cell_graded", cell=cell.id)
-    return Graded(grades, usage, calls, True, desk.unable)
+    return Graded(grades, usage, calls, True, desk.unable, desk.waiting)
 
 
 def _unasked(cell: Cell, bench: Bench, measured: Measured, grades: tuple[Grade, ...]) -> Iterator[Grade]:

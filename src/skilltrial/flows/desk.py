@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from skilltrial import registry
+from skilltrial.flows import packets, walls
 from skilltrial.flows.bench import Bench
 from skilltrial.flows.budgets import priced
 from skilltrial.flows.places import workspace_for
 from skilltrial.flows.watch import CellWatch
-from skilltrial.records.evidence import AgentRun, Usage
+from skilltrial.records.evidence import AgentRun, Usage, summed
 from skilltrial.records.grades import JudgeCall
 from skilltrial.records.plan import Cell
 from skilltrial.records.suite import Limits
-from skilltrial.seams import Access, Awaiting, EvidenceView, Job, Place, Question, Reply
+from skilltrial.seams import Awaiting, EvidenceView, Job, Place, Question, Reply
 from skilltrial.system.files import remove_tree
 
 JUDGE_TIMEOUT_S = 120.0
@@ -31,8 +31,17 @@ class CellDesk:
         self.calls: list[JudgeCall] = []
         self.unable: str | None = None
         """Why the judge could not be asked, where that will be the same for every cell."""
+        self.waiting = False
+        """A packet with a question has no reply yet."""
+        self.heard: list[str] = []
+        """Packets whose replies were used."""
         judge = bench.plan.judge
         self.judge = judge.target.name if judge and bench.judge else None
+
+    @property
+    def usage(self) -> Usage | None:
+        """What all calls took together; None: the judge was not asked."""
+        return summed(call.usage for call in self.calls) if self.calls else None
 
     def ask(self, question: Question) -> Reply:
         judge, backend = self.bench.plan.judge, self.bench.judge_backend
@@ -52,21 +61,33 @@ class CellDesk:
                 place=workspace.place if workspace else None,
                 judging=True,
             )
+            if backend.capabilities.deferred:
+                return self._by_packet(question, job)
             run = self.bench.judge.run(job, CellWatch(limits, self.bench.machine.stopping))
-        assert not isinstance(run, Awaiting), "a deferred backend cannot be the judge"
+        assert not isinstance(run, Awaiting), "a backend that says so answers at once"
         run = priced(run, judge.target, backend)
         self.calls.append(_kept(question, run))
         if run.setup and self.unable is None:
             self.unable = f"the judge: {self.bench.machine.redactor.text(run.reason or '')[0]}"
         return Reply(run.text, run.outcome, run.reason, run.usage, run.model, run.timing.duration_s)
 
+    def _by_packet(self, question: Question, job: Job) -> Reply:
+        found = packets.ask(self.cell, question, job, self.bench)
+        if found is None:
+            self.waiting = True
+            return Reply("", packets.WAITING, "its packet has no answer yet", Usage(), None, None)
+        answer, asked = found
+        usage = Usage(total_tokens=answer.total_tokens)
+        self.heard.append(answer.packet)
+        self.calls.append(JudgeCall(prompt=asked, reply=answer.text, usage=usage, duration_s=answer.duration_s))
+        return Reply(answer.text, "ok", None, usage, None, answer.duration_s)
+
     @contextmanager
     def scratch(self, evidence: EvidenceView) -> Iterator[Place]:
         """Fixtures and delta in a fresh place of their own, gone afterwards."""
         folder = Path(tempfile.mkdtemp(prefix="skilltrial-check-", dir=self.bench.base or self.bench.machine.temp))
         try:
-            sandbox = registry.get("sandboxes", "none")()
-            access = Access(env={}, keep_home=False)
+            sandbox, access = walls.for_checks(self.bench.lookup.targets[self.cell.target])
             with sandbox.enter(folder, access) as place:
                 evidence.unpack(place.root)
                 if self.bench.source is not None and evidence.record.delta is not None:
@@ -85,25 +106,4 @@ def _kept(question: Question, run: AgentRun) -> JudgeCall:
         reason=run.reason,
         usage=run.usage,
         duration_s=run.timing.duration_s,
-    )
-
-
-def total_usage(calls: list[JudgeCall]) -> Usage | None:
-    """What all calls took together; a part that no call reported stays unknown."""
-    if not calls:
-        return None
-    usages = [call.usage for call in calls]
-
-    def added(name: str) -> int | None:
-        known = [value for usage in usages if (value := getattr(usage, name)) is not None]
-        return sum(known) if known else None
-
-    costs = [usage.cost_usd for usage in usages if usage.cost_usd is not None]
-    return Usage(
-        input_tokens=added("input_tokens"),
-        cached_tokens=added("cached_tokens"),
-        output_tokens=added("output_tokens"),
-        reasoning_tokens=added("reasoning_tokens"),
-        cost_usd=sum(costs) if costs else None,
-        cost_source=next((usage.cost_source for usage in usages if usage.cost_source), None),
     )

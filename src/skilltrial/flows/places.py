@@ -31,7 +31,7 @@ def workspace_for(
 ) -> Iterator[Workspace | None]:
     """Gone afterwards, unless kept; None for a target that touches no files. Agent programs always get a repository."""
     able = backend.capabilities
-    if not able.files:
+    if not able.files or able.deferred:
         yield None
         return
     with workspaces.fresh(

@@ -10,9 +10,9 @@ from typing import NamedTuple
 from skilltrial import graders, load, store
 from skilltrial import plan as planning
 from skilltrial.errors import BadInput, UsageError
-from skilltrial.flows import git_state
+from skilltrial.flows import git_state, packets
 from skilltrial.flows.newsroom import now
-from skilltrial.flows.targets import Planned, judge_for, levelled, probe_all, resolve
+from skilltrial.flows.targets import Planned, judge_for, judge_levelled, levelled, probe_all, resolve
 from skilltrial.records.checks import JUDGED
 from skilltrial.records.config import Config
 from skilltrial.records.plan import Plan, SetAside
@@ -27,7 +27,7 @@ class Prepared:
     config: Config
     plan: Plan
     targets: tuple[Planned, ...]
-    sources: Mapping[str, Path]
+    sources: Mapping[str, Path | bytes]
     """Digest of every input file -> where it lies."""
     history: Mapping[str, tuple[float, float | None]]
 
@@ -66,13 +66,19 @@ class Material(NamedTuple):
 
     skills: Sequence[Skill]
     suites: Sequence[Suite]
-    sources: Mapping[str, Path]
+    sources: Mapping[str, Path | bytes]
     skipped: Sequence[str] = ()
     set_aside: Sequence[SetAside] = ()
 
     @classmethod
     def of(cls, loaded: load.Loaded) -> Material:
-        return cls(loaded.skills, loaded.suites, loaded.sources, loaded.skipped)
+        aside = [
+            SetAside(check=row.check, skill=suite.skill, case=row.case, reason=row.reason)
+            for suite in loaded.suites
+            for row in suite.set_aside
+            if any(case.id == row.case for case in suite.cases)
+        ]
+        return cls(loaded.skills, loaded.suites, loaded.sources, loaded.skipped, aside)
 
 
 def plan_trial(
@@ -84,11 +90,13 @@ def plan_trial(
     material = material._replace(suites=suites, set_aside=(*material.set_aside, *aside))
     targets = levelled(resolve(config, machine, say), config, machine, say)
     asked = any(check.type in JUDGED for suite in material.suites for case in suite.cases for check in case.checks)
-    judge = judge_for(config, targets, say, asked=asked)
+    judge = judge_levelled(judge_for(config, targets, say, asked=asked), config, machine, say)
     if config.source_repo and not any(planned.backend.capabilities.files for planned in targets):
         say("warning: --source-repo: no target works in a folder, so the repository is not used")
     if probe:
         targets = _versioned(targets, probe_all(targets, judge, machine))
+    cannot = packets.set_aside(material.suites, [planned.target for planned in targets])
+    material = material._replace(set_aside=(*material.set_aside, *cannot))
     history = store.timings(workspace)
     made = planning.make(
         skills=material.skills,

@@ -116,6 +116,7 @@ def _target(item: TargetConfig, name: str, config: Config) -> Target:
         pricing=pricing,
         timeout_s=item.timeout_s or config.timeout_s,
         delivery=backend.capabilities.delivery,
+        deferred=backend.capabilities.deferred,
     )
 
 
@@ -150,11 +151,14 @@ def judge_for(config: Config, targets: Sequence[Planned], say: Callable[[str], N
         item, home = config.judge, False
     elif asked and targets[0].backend.capabilities.judge:
         first = targets[0].target
-        if first.backend in ("local", "fake", "adapter", "runner", "manual"):
+        if first.backend in ("local", "fake", "adapter", "runner"):
             return None
         item = TargetConfig(backend=first.backend, model=first.value, options=dict(first.options), pricing=first.pricing)
         home = True
-        say(f"no --judge given: {first.backend}:{first.value} judges its own answers (see the home-field note)")
+        if targets[0].target.deferred:
+            say("no --judge given: questions to the judge become packets too (see the home-field note)")
+        else:
+            say(f"no --judge given: {first.backend}:{first.value} judges its own answers (see the home-field note)")
     else:
         return None
     return _judge(item, config, targets, home)
@@ -181,6 +185,7 @@ def _judge(item: TargetConfig, config: Config, targets: Sequence[Planned], home:
         params={**item.params, **config.judge_params},
         pricing=item.pricing or config.pricing.get(item.model or ""),
         timeout_s=item.timeout_s,
+        deferred=registry.get("backends", item.backend).capabilities.deferred,
     )
     if not backend_of(target).capabilities.judge:
         raise UsageError(f"--judge {item.backend}: this backend cannot judge", "use openai:MODEL or anthropic:MODEL")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from skilltrial.flows.drift import unmasked
 from skilltrial.flows.hooks import Hooks
 from skilltrial.flows.newsroom import Newsroom, now
 from skilltrial.flows.out import FolderOut
+from skilltrial.flows.packets import Answer
 from skilltrial.flows.prepare import Prepared
 from skilltrial.flows.reuse import reuse_baselines
 from skilltrial.formats import native
@@ -63,8 +64,9 @@ def carry_out(
     stopping: Stopping,
     listeners: Sequence[Listener],
     say: Callable[[str], None],
+    answers: Mapping[str, Answer] | None = None,
 ) -> tuple[StopLine, ...]:
-    """Runs and grades what is missing. Returns what ended it early; () when nothing did.
+    """Runs and grades what is missing, `answers` to packets included. Returns what ended it early; () when nothing did.
 
     Raises:
         Interrupted: the user asked to stop; every finished step is on disk.
@@ -80,7 +82,7 @@ def carry_out(
         try:
             if left:
                 Hooks(experiment, machine, newsroom).before()
-            with opened(experiment, machine, newsroom, targets, cases=cases) as bench:
+            with opened(experiment, machine, newsroom, targets, cases=cases, answers=answers) as bench:
                 if experiment.plan.options.certify and targets:
                     certify(bench, targets, say)
                 stops = _drain(_queue_for(bench, needs), bench)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from skilltrial import registry
 from skilltrial.errors import CellError
 from skilltrial.graders._verdict import Verdict, grade_of
-from skilltrial.records.checks import JUDGED, NEEDS_FILES, NEEDS_TOOLS
+from skilltrial.records.checks import JUDGED, NEEDS_FILES, NEEDS_GIT, NEEDS_TOOLS
 from skilltrial.records.grades import Grade
 from skilltrial.records.suite import Case, Check
 
@@ -20,6 +20,7 @@ Need = Literal["judge", "tools", "files", "place"]
 
 _EXECUTED = frozenset({"command_ran", "command_not_ran", "command_order", "tests_pass"})
 """Types about what really ran; a tool call that was only requested tells nothing about them."""
+NO_REPOSITORY = "answers to packets come without a record of the repository"
 _SOUND = {
     "contains": "passed",
     "contains_all": "passed",
@@ -124,6 +125,8 @@ def cannot_grade(check: Check, capabilities: Capabilities, has_judge: bool) -> s
         return None if capabilities.activation else "this target cannot tell which skills were loaded"
     if "tools" in wanted and not capabilities.tools:
         return "this target keeps no record of tool calls"
+    if check.type in NEEDS_GIT and capabilities.deferred:
+        return NO_REPOSITORY
     if check.type in _EXECUTED and not capabilities.tools_executed:
         return "this target's tool calls are only requested, never executed"
     if "files" in wanted and not capabilities.files:

@@ -47,7 +47,7 @@ def question(
     parts.append(_asked(rubrics, quality))
     if complaint:
         parts.append(f"Your last reply could not be used: {complaint}. Give only the JSON object.")
-    return Question(SYSTEM, "\n\n".join(parts), _schema(rubrics, quality))
+    return Question(SYSTEM, "\n\n".join(parts), _schema(rubrics, quality), token=token)
 
 
 def _block(token: str, title: str, value: Any) -> str:

@@ -82,6 +82,8 @@ class Live:
             return
         if news.type == "cell_started":
             self._running[news.cell] = self._heard_at
+        elif news.type == "cell_waiting":
+            self._running.pop(news.cell, None)
         elif news.type in ("cell_finished", "cell_failed"):
             self._running.pop(news.cell, None)
             self._counts["not measured" if news.type == "cell_failed" else news.state or "ungraded"] += 1

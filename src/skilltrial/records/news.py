@@ -9,6 +9,7 @@ from skilltrial.records.record import Record
 NewsType = Literal[
     "experiment_started",
     "cell_started",
+    "cell_waiting",
     "agent_started",
     "agent_finished",
     "cell_graded",

@@ -33,13 +33,13 @@ class Coverage(Record):
 
     planned: int
     finished: int
-    """Cells with evidence."""
+    """Cells with evidence that wait for no answer."""
     graded: int
     """Measured: the run was ok and every required check passed or failed."""
     set_aside: int
     """Checks, not cells."""
     failed_measurements: dict[str, int]
-    """By state: outcome of the run, judge_error, contaminated, not_run."""
+    """By state: outcome of the run, judge_error, contaminated, not_run, waiting."""
     by_arm: dict[str, dict[str, int]]
     """arm -> planned, finished, graded."""
 

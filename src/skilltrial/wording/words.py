@@ -14,6 +14,7 @@ OUTCOMES: Mapping[str, str] = {
     "judge_error": "not graded",
     "contaminated": "contaminated",
     "not_run": "not run",
+    "waiting": "waiting for an answer",
 }
 """Why a cell is no measurement, in words."""
 
