@@ -27,5 +27,7 @@ def command(names: tuple[str, ...], install: str | None, format_: str) -> int:
         click.echo(json.dumps([row.model_dump(mode="json") for row in rows], ensure_ascii=False, indent=2))
     else:
         click.echo(doctor.render(rows))
+        if not names:
+            click.echo(doctor.render_sandboxes(session.machine))
     chosen: list[Any] = [row for row in rows if names and not row.ok]
     return 1 if chosen else 0

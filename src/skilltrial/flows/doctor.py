@@ -9,9 +9,13 @@ from collections.abc import Callable
 
 from skilltrial import registry
 from skilltrial.errors import UsageError
+from skilltrial.flows import walls
+from skilltrial.records.config import Config
 from skilltrial.records.plan import Target
 from skilltrial.records.record import Record
-from skilltrial.seams import Capabilities, Machine
+from skilltrial.seams import Backend, Capabilities, Machine
+
+_levels: dict[str, tuple[str, bool, str]] = {}
 
 
 class Examined(Record):
@@ -23,6 +27,10 @@ class Examined(Record):
     program: str | None = None
     version: str | None = None
     login: str | None = None
+    sandbox: str | None = None
+    """Level at which `--sandbox auto` starts it, and why where that is none; None: it starts no program, or cannot work."""
+    sandboxes: dict[str, str] = {}
+    """Every level, with `ok` or `no` and the probe's reason; only for what starts programs."""
     capabilities: Capabilities
 
 
@@ -33,12 +41,17 @@ def examine(name: str, machine: Machine) -> Examined:
     """Asks a backend whether it can work here, spending nothing."""
     backend = registry.get("backends", name)
     capabilities = backend.capabilities
+    levels = (
+        {level: f"{'ok' if works else 'no'}: {reason}" for level, works, reason in sandboxes(machine)}
+        if capabilities.files
+        else {}
+    )
     if name in ("adapter", "runner"):
         return Examined(backend=name, ok=True, reason=f"use --target {NEEDS_VALUE[name]}", capabilities=capabilities)
+    target = Target(name=name, backend=name, value="model" if name in NEEDS_VALUE else None)
     try:
-        probe = backend.from_target(Target(name=name, backend=name, value="model" if name in NEEDS_VALUE else None)).probe(
-            machine
-        )
+        opened = backend.from_target(target)
+        probe = opened.probe(machine)
     except UsageError as error:
         return Examined(backend=name, ok=False, reason=str(error), capabilities=capabilities)
     return Examined(
@@ -48,8 +61,33 @@ def examine(name: str, machine: Machine) -> Examined:
         program=probe.program,
         version=probe.version,
         login=probe.login,
+        sandbox=_level(target, opened, machine) if probe.program else None,
+        sandboxes=levels,
         capabilities=capabilities,
     )
+
+
+def sandboxes(machine: Machine) -> tuple[tuple[str, bool, str], ...]:
+    """Every sandbox, whether it works here, and why or why not; each is really started, once per process."""
+    if not _levels:
+        for name in registry.names("sandboxes"):
+            probe = registry.get("sandboxes", name)().probe(machine)
+            _levels[name] = (name, probe.ok, f"{probe.reason} ({probe.version})" if probe.version else probe.reason)
+    return tuple(_levels.values())
+
+
+def _level(target: Target, backend: Backend, machine: Machine) -> str | None:
+    if not backend.capabilities.program:
+        return None
+    complaints: list[str] = []
+    level = walls.levelled(target, backend, walls.Wish.of(Config()), machine, complaints.append).sandbox
+    return f"{level}: {complaints[0].rpartition('without walls: ')[2]}" if complaints else level
+
+
+def render_sandboxes(machine: Machine) -> str:
+    """One line per sandbox."""
+    rows = (f"{'ok ' if works else 'no '} {name:<12} {reason}" for name, works, reason in sandboxes(machine))
+    return "\n".join(["sandboxes (--sandbox)", *rows])
 
 
 def render(rows: list[Examined]) -> str:
@@ -59,6 +97,7 @@ def render(rows: list[Examined]) -> str:
         facts = [fact for fact in (row.version, row.program, row.login) if fact]
         lines.append(f"{'ok ' if row.ok else 'no '} {row.backend:<12} {row.reason}" + (f" ({', '.join(facts)})" if facts else ""))
         lines.append(f"    {'':<12} {', '.join(_abilities(row.capabilities))}")
+        lines += [f"    {'':<12} sandbox {row.sandbox}"] if row.sandbox else []
     return "\n".join(lines)
 
 
