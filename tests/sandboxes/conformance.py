@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -143,7 +143,7 @@ def life(level: Level, attempt: str) -> str | None:
     token = f"escapee-{secrets.token_hex(8)}"
     try:
         if attempt == "outlives_us":
-            _start_and_die(level, token)
+            start_and_die(level, token)
             left = _left_after(token, 10.0)
         else:
             with level.place() as place:
@@ -157,7 +157,13 @@ def life(level: Level, attempt: str) -> str | None:
                 left = survivors(token)
         return f"{len(left)} processes" if left else None
     finally:
-        for pid in survivors(token):
+        end(token)
+
+
+def end(token: str) -> None:
+    """Ends whoever is left."""
+    for pid in survivors(token):
+        with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
 
 
@@ -173,7 +179,7 @@ def survivors(token: str) -> list[int]:
     return found
 
 
-def _start_and_die(level: Level, token: str) -> None:
+def start_and_die(level: Level, token: str) -> None:
     """Another process of ours starts escapees and is killed with no chance to clean up, once they are there."""
     image = getattr(level.sandbox, "image", None)
     argv = [sys.executable, str(Path(__file__)), "--wait", level.name, token, *([image] if image else [])]
