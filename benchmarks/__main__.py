@@ -21,6 +21,7 @@ NAMES = (
     "startup",
     "validate",
     "http_cells",
+    "program_cells",
     "efficiency",
     "memory",
     "report",
