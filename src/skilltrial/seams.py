@@ -360,7 +360,9 @@ class Grader(Protocol):
 class Comparer(Protocol):
     """Chooses between two arms of a block."""
 
-    def compare(self, case: Case, one: EvidenceView, other: EvidenceView, desk: Desk) -> Comparison: ...
+    def compare(self, case: Case, one: EvidenceView, other: EvidenceView, desk: Desk, seed: int) -> Comparison:
+        """`one` is the arm under test, `other` its baseline. `seed`: of the block, it draws which is shown first."""
+        ...
 
 
 # ---------------------------------------------------------------- running

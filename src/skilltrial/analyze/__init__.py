@@ -10,7 +10,9 @@ from skilltrial.analyze.cases import case_rows, stability_rows
 from skilltrial.analyze.compare import compare
 from skilltrial.analyze.contests import lift_rows
 from skilltrial.analyze.gate import decide
+from skilltrial.analyze.leaders import noted
 from skilltrial.analyze.notes import warnings_of
+from skilltrial.analyze.pairs import gated, pair_rows
 from skilltrial.analyze.rates import Delivery, leaderboard, rate_rows
 from skilltrial.analyze.seeing import activation_rows, isolation_rows
 from skilltrial.analyze.spending import budget_row, coverage, judge_rows, totals
@@ -39,6 +41,7 @@ def summary(
     lifts = lift_rows(found.contests)
     isolation = tuple(isolation_rows(table, _optional(view, "certificates")))
     covered = coverage(plan, tallies.values())
+    compared = pair_rows(plan, _optional(view, "comparisons"))
     return Summary(
         experiment=plan.experiment,
         skilltrial=plan.skilltrial,
@@ -65,7 +68,8 @@ def summary(
         stability=tuple(stability_rows(tallies.values())),
         reused=sum(table.reused.values()),
         stopped=_stopped(view, bool(table.skipped)),
-        gate=decide(plan, found.gate, found.gates, tallies, found.contests, found.tested),
+        pairwise=compared,
+        gate=gated(decide(plan, found.gate, found.gates, tallies, found.contests, found.tested), compared),
         warnings=warnings_of(table, tallies, found.contests, lifts, isolation, found.gate, found.tested),
     )
 
@@ -78,7 +82,8 @@ def _leaders(found: Analysis) -> tuple[LeaderRow, ...]:
     """By the arm under test; by the baseline where only that was run."""
     arms = dict.fromkeys(key.arm for key in found.tallies)
     arm = next((arm for arm in arms if arm in found.tested), next(iter(arms), None))
-    return leaderboard(found.tallies.values(), arm) if arm is not None else ()
+    rows = leaderboard(found.tallies.values(), arm) if arm is not None else ()
+    return noted(rows, found.table.plan.targets, found.table.models)
 
 
 def _set_aside(plan: Plan) -> Iterator[FailureRow]:

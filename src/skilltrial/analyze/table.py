@@ -183,12 +183,15 @@ class _Gathering:
             where = (row.skill, row.case, row.target)
             self.aside[where] = self.aside.get(where, _NONE) | {row.check}
         self.sheets: dict[tuple[Any, ...], Sheet] = {}
+        self.in_pairs = plan.judge is not None and plan.judge.mode == "pairwise"
+        """The judge grades no run alone, so a run that only it could grade has no mark, and lacks none."""
         self.deferred = {target.name for target in plan.targets if target.deferred}
         self.judged_later = plan.judge is not None and plan.judge.target.deferred
 
     def table(self) -> Table:
         for result in self.view.results():
             self._take(result)
+        self._compared()
         return self._table
 
     def _take(self, result: Result) -> None:
@@ -199,6 +202,8 @@ class _Gathering:
             group = self._table.groups[key] = self._group(key)
         sheet = self._sheet(group, result)
         state = state_of(result, sheet, answered_later=cell.target in self.deferred, judged_later=self.judged_later)
+        if self.in_pairs and state == "judge_error" and not any(mark.required for mark in sheet):
+            state = MEASURED
         group.cells.append(Told(cell.repetition, state, sheet))
         for old in result.superseded:
             self._ran(old)
@@ -210,6 +215,15 @@ class _Gathering:
             self._see(group, line, sheet, result)
         self._judged(result)
         self._list(result, state, sheet)
+
+    def _compared(self) -> None:
+        """What comparing two arms took."""
+        compared = getattr(self.view, "comparisons", None)
+        for one in compared() if compared and self.in_pairs else ():
+            self._table.judge_calls += one.calls
+            if one.usage is not None:
+                self._table.judge_tokens.add(total_tokens(one.usage))
+                self._table.judge_cost.add(one.usage.cost_usd)
 
     def _group(self, key: Key) -> Group:
         case = self.cases.get((key.skill, key.case))

@@ -158,7 +158,7 @@ def _letter(state: str, judgement: _Judgement | None, sheet: Sheet, tested: bool
     """P passed, F failed, U ungraded, X not measured, . not run; all required checks decide, rubric sentences included."""
     if state in (NOT_RUN, WAITING):
         return "."
-    if state == JUDGE_ERROR:
+    if state == JUDGE_ERROR or (state == MEASURED and not sheet):
         return "U"
     if judgement is None:
         return "X"

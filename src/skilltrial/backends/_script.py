@@ -57,6 +57,8 @@ class Rule(Record):
     """As a judge: the verdict on every statement, or by its id; ids left out get none."""
     score: float | None = None
     """As a judge: the quality score from 0 to 10."""
+    prefers: str | None = None
+    """As a judge of pairs: the answer that holds this text wins by 8 to 3; both or neither is a tie."""
 
 
 class Script(Record):

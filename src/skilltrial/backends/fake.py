@@ -119,7 +119,7 @@ class FakeRunner:
         if rule.text is not None:
             return rule.text.replace("{prompt}", job.prompt)
         if job.json_schema is not None:
-            return json.dumps(_verdicts(rule, job.json_schema))
+            return json.dumps(_verdicts(rule, job.json_schema, job.prompt))
         chance = self.fake.p_with if job.skills else self.fake.p_without
         if chance is not None:
             return self.fake.pass_text if _drawn(job) < chance else self.fake.fail_text
@@ -175,7 +175,7 @@ def _drawn(job: Job) -> float:
     return random.Random(f"{job.seed}/{spot.get('skill')}/{spot.get('case')}/{bool(job.skills)}").random()
 
 
-def _verdicts(rule: Rule, schema: JsonObject) -> dict[str, Any]:
+def _verdicts(rule: Rule, schema: JsonObject, prompt: str) -> dict[str, Any]:
     """A judge's reply of the shape that was asked for; every statement passes unless the rule says otherwise."""
     properties: Any = schema.get("properties", {})
     found: dict[str, Any] = {}
@@ -184,9 +184,21 @@ def _verdicts(rule: Rule, schema: JsonObject) -> dict[str, Any]:
         words = rule.passed if isinstance(rule.passed, dict) else dict.fromkeys(ids, rule.passed is not False)
         rows = [{"id": name, "passed": words[name], "evidence": "as the script says"} for name in ids if name in words]
         found["verdicts"] = rows
+    if "winner" in properties:
+        return _choice(rule, prompt)
     if "score" in properties:
         found |= {"score": 5 if rule.score is None else rule.score, "evidence": "as the script says"}
     return found
+
+
+def _choice(rule: Rule, prompt: str) -> dict[str, Any]:
+    """A choice between two answers; which is shown where is read from the fences of the question."""
+    _, _, rest = prompt.partition("final answer of the first assistant")
+    first, _, second = rest.partition("final answer of the second assistant")
+    holds = [rule.prefers is not None and rule.prefers in text for text in (first, second)]
+    winner = "tie" if holds[0] == holds[1] else "first" if holds[0] else "second"
+    scores = {"tie": (5, 5), "first": (8, 3), "second": (3, 8)}[winner]
+    return {"winner": winner, "score_first": scores[0], "score_second": scores[1], "evidence": "as the script says"}
 
 
 def _wait(seconds: float, watch: Watch) -> Stop | None:

@@ -86,6 +86,7 @@ def target_options(function: F) -> F:
         click.option("--judge-base-url", "--grader-base-url", metavar="URL", help="The judge's endpoint."),
         click.option("--judge-api-key-env", metavar="NAME", help="Variable that holds the judge's key."),
         click.option("--judge-param", "judge_params", multiple=True, metavar="K=V", help="Request parameter of the judge; repeatable."),
+        click.option("--judge-mode", type=click.Choice(["single", "pairwise"]), help="Grade each answer (default), or choose blindly between the two arms."),
         click.option("--pricing-config", hidden=True, metavar="FILE"),
         click.option("--env", "env", multiple=True, metavar="NAME", help="Let a variable through to agent programs; repeatable."),
         click.option("--sandbox", help="none, bwrap, docker, podman or auto."),
@@ -269,7 +270,7 @@ def handbook_skills(cwd: Path, *, always: bool = False) -> tuple[str, ...]:
 
 _SAME = (
     "eval_ids", "include", "exclude", "with_tags", "side_effect_levels", "library", "strict", "skip_invalid", "prose_checks",
-    "stage", "judge_base_url", "judge_api_key_env", "env", "sandbox", "network", "image", "repetitions", "baseline", "concurrency", "timeout_s",
+    "stage", "judge_base_url", "judge_api_key_env", "judge_mode", "env", "sandbox", "network", "image", "repetitions", "baseline", "concurrency", "timeout_s",
     "retries", "max_output_bytes", "metric", "grade_later", "reuse", "certify", "seed", "shard", "run_id", "keep_workspaces", "yes",
     "source_repo",
 )  # fmt: skip

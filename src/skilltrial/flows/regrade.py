@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from skilltrial import registry
 from skilltrial.errors import UsageError
 from skilltrial.flows import cell as cells
 from skilltrial.flows.bench import Bench, opened
+from skilltrial.flows.listed import in_threads
 from skilltrial.flows.newsroom import Newsroom
+from skilltrial.flows.pairs import Pairs
 from skilltrial.flows.trial import Stopping, interruptible
 from skilltrial.records.evidence import Usage
 from skilltrial.records.grades import Grade
@@ -53,6 +53,9 @@ def regrade(
             able[result.cell] = result
         else:
             without += 1
+    planned = experiment.plan.judge
+    if judge is not None and planned is not None and planned.mode == "pairwise":
+        judge = judge.model_copy(update={"mode": planned.mode})  # the plan graded no run alone, so pairs it is
     newsroom = Newsroom(experiment.plan.experiment, len(able), 0, listeners)
     changed: list[bool] = []
     masked: list[int] = []
@@ -74,37 +77,13 @@ def regrade(
             for cell in able:
                 work(cell)
         else:
-            _in_threads(work, able, bench, stopping)
+            with interruptible(stopping, bench.experiment):
+                in_threads(work, able, bench.plan.options.concurrency)
+                pairs = Pairs(bench, again=True)
+                if pairs.on:
+                    pairs.rest()
     newsroom.close()
     return Regraded(len(able), sum(changed), sum(masked), without)
-
-
-def _in_threads(work: Callable[[Cell], Done], able: Collection[Cell], bench: Bench, stopping: Stopping) -> None:
-    """A judge is asked about many cells at once."""
-    queue = ListedQueue(able, min(len(able), bench.plan.options.concurrency or 16) or 1)
-    with interruptible(stopping, bench.experiment):
-        for _ in registry.get("executors", "threads")().run(queue, work):
-            pass
-
-
-class ListedQueue:
-    """The Queue seam over a given list of cells."""
-
-    def __init__(self, cells_: Collection[Cell], workers: int) -> None:
-        self._left = iter(tuple(cells_))
-        self._lock = threading.Lock()
-        self.workers = workers
-        self.closed = False
-
-    def take(self) -> Cell | None:
-        with self._lock:
-            return None if self.closed else next(self._left, None)
-
-    def tell(self, done: Done) -> None:
-        """Nothing depends on a result here."""
-
-    def close(self, reason: str) -> None:
-        self.closed = True
 
 
 def _needs_repository(cell: Cell, bench: Bench) -> frozenset[str]:

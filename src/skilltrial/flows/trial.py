@@ -23,6 +23,7 @@ from skilltrial.flows.hooks import Hooks
 from skilltrial.flows.newsroom import Newsroom, now
 from skilltrial.flows.out import FolderOut
 from skilltrial.flows.packets import Answer
+from skilltrial.flows.pairs import Pairs
 from skilltrial.flows.prepare import Prepared
 from skilltrial.flows.reuse import reuse_baselines
 from skilltrial.formats import native
@@ -104,7 +105,7 @@ def _queue_for(bench: Bench, needs: bytes) -> planning.CellQueue:
 
 
 def _drain(queue: planning.CellQueue, bench: Bench) -> tuple[StopLine, ...]:
-    tree, suites = _TreeWriter(bench), budgets.Suites(bench)
+    tree, suites, pairs = _TreeWriter(bench), budgets.Suites(bench), Pairs(bench)
 
     def work(cell: Cell) -> Done:
         if reason := suites.rests(cell):
@@ -113,6 +114,7 @@ def _drain(queue: planning.CellQueue, bench: Bench) -> tuple[StopLine, ...]:
         if not done.resting:
             suites.look(cell)
             tree.write(cell)
+            done = pairs.after(cell, done)
         return done
 
     for done in registry.get("executors", "threads")().run(queue, work):
@@ -121,6 +123,8 @@ def _drain(queue: planning.CellQueue, bench: Bench) -> tuple[StopLine, ...]:
     stops = (*queue.stops(now()), *_unable(queue), *suites.stops(), *_faults(bench))
     for stop in stops:
         bench.experiment.append_stop(stop)
+    if not stops:
+        pairs.rest()
     return stops
 
 

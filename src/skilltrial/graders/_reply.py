@@ -37,8 +37,8 @@ class Scored(NamedTuple):
     evidence: str
 
 
-def parsed(reply: str) -> dict[str, Any]:
-    """The reply's JSON object.
+def parsed(reply: str, keys: tuple[str, ...] = ("verdicts", "score")) -> dict[str, Any]:
+    """The reply's JSON object; where other text stands around it, one that has one of `keys`.
 
     Raises:
         Unreadable: there is none, or several that hold verdicts and contradict each other.
@@ -52,7 +52,7 @@ def parsed(reply: str) -> dict[str, Any]:
     if whole is not None:
         return whole
     fenced = [item for match in _FENCE.finditer(text) if (item := _object(match.group(2))) is not None]
-    telling = [item for item in (*fenced, *_balanced(text)) if "verdicts" in item or "score" in item]
+    telling = [item for item in (*fenced, *_balanced(text)) if any(key in item for key in keys)]
     if not telling:
         raise Unreadable(f"it holds no JSON object with a verdict: {' '.join(text[:160].split())!r}")
     if any(item != telling[0] for item in telling[1:]):
@@ -93,7 +93,7 @@ def verdicts(found: dict[str, Any], wanted: frozenset[str]) -> dict[str, Said]:
         name = _id_of(row)
         if name not in wanted or not isinstance(row.get("passed"), bool):
             continue
-        word = Said(row["passed"], _text(row.get("evidence")))
+        word = Said(row["passed"], text_of(row.get("evidence")))
         if name in said and said[name].passed != word.passed:
             unclear.add(name)
         said.setdefault(name, word)
@@ -116,10 +116,11 @@ def quality(found: dict[str, Any]) -> Scored:
         raise Unreadable("it gives no score")
     if not 0 <= score <= 10:
         raise Unreadable(f"the score {score:g} lies outside 0 to 10")
-    return Scored(float(score), _text(found.get("evidence")))
+    return Scored(float(score), text_of(found.get("evidence")))
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
+    """The judge's evidence as one text, whether it gave one or a list."""
     if isinstance(value, list):
         return " | ".join(item for item in value if isinstance(item, str)).strip()
     return value.strip() if isinstance(value, str) else ""

@@ -184,6 +184,9 @@ def _total(values: Sequence[float | None]) -> float | None:
 def _judge_calls(plan: Plan) -> int:
     if plan.judge is None:
         return 0
+    if plan.judge.mode == "pairwise":
+        arms = {(contrast.skill, contrast.arm) for contrast in plan.contrasts}
+        return sum(group.repetitions for group in plan.groups if (group.skill, group.arm) in arms)
     aside = {(row.skill, row.case, row.check, row.target) for row in plan.set_aside}
     cases = _cases(plan)
 

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from skilltrial.errors import UsageError
-from skilltrial.plan import digests, names, notes, settings
+from skilltrial.plan import digests, families, names, notes, settings
 from skilltrial.plan.limits import stage_of
+from skilltrial.records.checks import JUDGED
 from skilltrial.records.config import Config
 from skilltrial.records.plan import (
     WITH_SKILL,
@@ -28,6 +29,7 @@ from skilltrial.version import VERSION
 
 CannotGrade = Callable[[Check, Capabilities, bool], str | None]
 """Why a check cannot be graded on a target, told whether there is a judge; None: it can."""
+PAIRED = "the judge compares the two answers and grades none alone"
 History = Mapping[str, tuple[float, float | None]]
 """Seconds and US dollars one cell took before, by inputs digest or `skill/case/target/arm`."""
 
@@ -91,7 +93,14 @@ def make(
     arms = tuple(_arms(safe_skills, baseline))
     groups = tuple(_groups(safe_skills, safe_suites, timed, able, arms, options, levels or {}, history or {}))
     judge = _judged(judge, timed)
-    aside, ungradable = _gradable(safe_suites, able, cannot_grade, judge is not None or options.grade_later)
+    pairs = judge is not None and judge.mode == "pairwise"
+    if pairs and not baseline:
+        raise UsageError("--judge-mode pairwise compares two arms, and there is no baseline", "leave --no-baseline out")
+    if judge is not None and pairs and judge.target.deferred:
+        raise UsageError(f"--judge-mode pairwise: '{judge.target.name}' answers later", "name a --judge that answers at once")
+    can = _in_pairs(cannot_grade) if pairs else cannot_grade
+    aside, ungradable = _gradable(safe_suites, able, can, judge is not None or options.grade_later)
+    ungradable = () if pairs else ungradable  # two answers can always be compared
     aside = (*_renamed(set_aside, known_cases), *aside)
     gate = settings.gate_of(config, safe_suites)
     gates = settings.gates_of(config, gate, settings.skill_names(skills, safe_skills))
@@ -201,8 +210,8 @@ def _groups(
 def _judged(judge: Judge | None, targets: Sequence[Target]) -> Judge | None:
     if judge is None:
         return None
-    same = any((target.backend, target.value) == (judge.target.backend, judge.target.value) for target in targets)
-    return judge.model_copy(update={"digest": digests.judge_digest(judge), "home_field": judge.home_field or same})
+    akin = any(families.akin(judge.target, target) for target in targets)
+    return judge.model_copy(update={"digest": digests.judge_digest(judge), "home_field": judge.home_field or akin})
 
 
 def _gradable(
@@ -218,6 +227,15 @@ def _gradable(
                 aside += _set_aside(suite.skill, case.id, check, reasons)
             ungradable += _left_without(suite.skill, case, why, able)
     return tuple(aside), tuple(ungradable)
+
+
+def _in_pairs(cannot_grade: CannotGrade) -> CannotGrade:
+    """Where two arms are compared, none is judged alone."""
+
+    def why(check: Check, able: Capabilities, judged: bool) -> str | None:
+        return PAIRED if check.type in JUDGED else cannot_grade(check, able, judged)
+
+    return why
 
 
 def _left_without(
@@ -265,5 +283,5 @@ def _warnings(
     yield from notes.fixture_notes(suites, able)
     yield from notes.check_notes(suites, arms, set_aside)
     yield from notes.target_notes(targets)
-    yield from notes.judge_notes(judge)
+    yield from notes.judge_notes(judge, targets)
     yield from notes.design_notes(groups, any(not arm.trees for arm in arms), gate, options)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from skilltrial.plan.families import akin, family, same
 from skilltrial.plan.limits import stage_of
 from skilltrial.records.plan import Arm, CellGroup, Gate, Judge, Options, SetAside, Target
 from skilltrial.records.suite import Case, Skill, Suite, landing
@@ -37,8 +38,15 @@ def _fewest_cells(groups: Sequence[CellGroup]) -> int:
     return min(cells.values())
 
 
-def judge_notes(judge: Judge | None) -> Iterator[str]:
-    if judge and judge.home_field:
+def judge_notes(judge: Judge | None, targets: Sequence[Target]) -> Iterator[str]:
+    """The judge's home field: its own answers, or those of models by the same maker."""
+    if judge is None or not judge.home_field:
+        return
+    kin = [target.name for target in targets if akin(judge.target, target) and not same(judge.target, target)]
+    if kin:
+        maker = family(judge.target)
+        yield f"the judge {judge.target.name} is of the same maker ({maker}) as {', '.join(kin)}: it may favour its kin (--judge names another)"
+    if not kin or any(same(judge.target, target) for target in targets):
         yield f"the judge {judge.target.name} is also under test: it may favour its own answers (--judge names another)"
 
 

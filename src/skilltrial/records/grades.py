@@ -8,6 +8,7 @@ from skilltrial.records.evidence import Usage
 from skilltrial.records.record import Record
 
 State = Literal["passed", "failed", "ungraded"]
+Winner = Literal["arm", "baseline", "tie", "ungraded"]
 
 
 class Grade(Record):
@@ -66,7 +67,13 @@ class Comparison(Record):
     baseline: str
     judge: str
     order: Literal["ab", "ba"]
-    winner: Literal["arm", "baseline", "tie", "ungraded"]
+    """Which answer was shown first: `ab` the arm's, `ba` the baseline's."""
+    winner: Winner
+    second: Winner | None = None
+    """A close call is asked again in the other order, and this was said then; where the two disagree it is a tie."""
     score_arm: float | None = None
     score_baseline: float | None = None
     reason: str | None = None
+    calls: int = 0
+    """Questions to the judge."""
+    usage: Usage | None = None

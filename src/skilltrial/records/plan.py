@@ -67,7 +67,7 @@ class Judge(Record):
     mode: Literal["single", "pairwise"] = "single"
     digest: str = ""
     home_field: bool = False
-    """The judge's backend and model are a target's own."""
+    """The judge's model is a target's own, or of the same maker."""
 
 
 class Contrast(Record):

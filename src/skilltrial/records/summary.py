@@ -220,6 +220,30 @@ class LeaderRow(Record):
     high: float | None = None
     rank_low: int | None = None
     rank_high: int | None = None
+    note: str = ""
+    """What differs from the first row's setup besides one thing, so that the rank has no single cause."""
+
+
+class PairRow(Record):
+    """Two-way judgements of one skill on one target: how often the judge, blind to arms, chose which."""
+
+    skill: str
+    target: str
+    arm: str
+    baseline: str
+    wins: int = 0
+    """Of the arm."""
+    losses: int = 0
+    ties: int = 0
+    """Close calls that turned with the order are ties."""
+    not_judged: int = 0
+    """Planned pairs of which an arm is lost, or whose judge gave no choice."""
+    win_rate: float | None = None
+    """Ties count half; with exact 95 % limits."""
+    low: float | None = None
+    high: float | None = None
+    p_value: float | None = None
+    """Exact sign test of wins against losses."""
 
 
 class JudgeRow(Record):
@@ -353,6 +377,7 @@ class Summary(Record):
     lifts: tuple[Lift, ...] = ()
     cases: tuple[CaseRow, ...] = ()
     leaderboard: tuple[LeaderRow, ...] = ()
+    pairwise: tuple[PairRow, ...] = ()
     judge: tuple[JudgeRow, ...] = ()
     activation: tuple[ActivationRow, ...] = ()
     isolation: tuple[IsolationRow, ...] = ()

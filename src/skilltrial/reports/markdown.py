@@ -41,6 +41,8 @@ def render(summary: Summary, view: ExperimentView | None = None, *, title: str |
     blocks += _answers(summary)
     blocks.append("\n".join(_trust(summary)))
     blocks += _lifts(summary)
+    blocks += _pairs(summary)
+    blocks += _leaders(summary)
     blocks += _cases(summary)
     blocks += _failures(summary, view)
     blocks += _errors(summary)
@@ -93,6 +95,21 @@ def _lifts(summary: Summary) -> Iterator[str]:
         names = f"| {untrusted.markdown(lift.skill)} | {untrusted.markdown(lift.target)} "
         like = verdicts.mark(lift.like_these.verdict).word
         lines.append(f"{names}| {verdicts.mark(lift.verdict).word} | {words.points(lift.lift)} | {ends} | {like} |")
+    yield "\n".join(lines)
+
+
+def _pairs(summary: Summary) -> Iterator[str]:
+    if summary.pairwise:
+        yield "\n".join(["Blind two-way judgement:\n", *(f"- {untrusted.markdown(text, 400)}" for text in verdicts.pairs(summary))])
+
+
+def _leaders(summary: Summary) -> Iterator[str]:
+    rows = verdicts.leaders(summary)
+    if not rows:
+        return
+    arm = words.arm(summary.leaderboard[0].arm)
+    lines = [f"| rank | target, {arm} | rate | 95 % interval | |", "|---|---|--:|--:|---|"]
+    lines += [f"| {row.rank} | {untrusted.markdown(row.target)} | {row.rate} | {row.span} | {row.note} |" for row in rows]
     yield "\n".join(lines)
 
 

@@ -61,6 +61,8 @@ def render(
         page.put(_trust(summary))
         if len(summary.lifts) > MOST_SENTENCES:
             page.put(_lifts(summary))
+        page.put(*_pairs(summary))
+        page.put(*_leaders(summary))
         page.put(*_cases(summary, verbose))
     page.put(*_failures(summary, view, show_evidence, verbose))
     page.put(*_errors(summary, verbose))
@@ -156,6 +158,28 @@ def _lifts(summary: Summary) -> Table:
             Text(ends),
         )
     return table
+
+
+def _pairs(summary: Summary) -> Iterator[RenderableType]:
+    if summary.pairwise:
+        yield Text("Blind two-way judgement", style="bold")
+        for text in verdicts.pairs(summary):
+            yield Padding(safe(text), (0, 0, 0, 2))
+
+
+def _leaders(summary: Summary) -> Iterator[RenderableType]:
+    rows = verdicts.leaders(summary)
+    if not rows:
+        return
+    noted = any(row.note for row in rows)
+    table = _columns(
+        ("rank", ""), (f"target, {words.arm(summary.leaderboard[0].arm)}", ""), ("rate", "right"),
+        ("95 % interval", "right"), *([("note", "")] if noted else []),
+    )  # fmt: skip
+    for row in rows:
+        cells = (Text(row.rank), safe(row.target), Text(row.rate), Text(row.span))
+        table.add_row(*cells, *([Text(row.note)] if noted else []))
+    yield table
 
 
 def _squares(letters: str) -> Text:

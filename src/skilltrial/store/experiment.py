@@ -114,6 +114,7 @@ class Experiment(Reading):
         writer = self._open_writer()
         with writer.lock:
             self._index.comparisons.append(writer.step(line.to_json(), durable))
+            self._index.took(comparison.usage.cost_usd if comparison.usage else None, comparison.calls)
         return line
 
     def append_stop(self, line: StopLine) -> StopLine:

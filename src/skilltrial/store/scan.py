@@ -15,6 +15,11 @@ class _Cost(Record):
     cost_usd: float | None = None
 
 
+class _Compared(Record):
+    calls: int = 0
+    usage: _Cost | None = None
+
+
 class _Head(Record):
     """What the index needs of any line; a fifth of the work of reading it whole."""
 
@@ -29,6 +34,7 @@ class _Head(Record):
     usage: _Cost = _Cost()
     judge_usage: _Cost | None = None
     judge_calls: int = 0
+    comparison: _Compared | None = None
     pack: str | None = None
     offset: int | None = None
     size: int | None = None
@@ -68,6 +74,8 @@ def _take(raw: bytes, spot: Spot, index: Index, folder: Path, packs: dict[str, i
         return False
     if head.kind == "comparison":
         index.comparisons.append(spot)
+        if head.comparison:
+            index.took(head.comparison.usage.cost_usd if head.comparison.usage else None, head.comparison.calls)
         return True
     if head.kind == "stop":
         index.stops.append(spot)

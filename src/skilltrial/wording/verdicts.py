@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from skilltrial.records.plan import WITH_SKILL
-from skilltrial.records.summary import Coverage, GateResult, Lift, Rate, Summary
+from skilltrial.records.summary import Coverage, GateResult, LeaderRow, Lift, Rate, Summary
 from skilltrial.wording import words
 
 NEEDED_UNITS = 6
@@ -222,8 +222,58 @@ def judges(summary: Summary) -> str:
     for row in summary.judge:
         name = f"{row.backend}:{row.model}" if row.model else row.backend
         text = f"{name}, {words.many(row.calls, 'call')}"
-        texts.append(f"{text}, home field: it judges its own model's work" if row.home_field else text)
+        texts.append(f"{text}, home field: it judges work of its own model or maker" if row.home_field else text)
     return "; ".join(texts) or "none"
+
+
+def pairs(summary: Summary) -> tuple[str, ...]:
+    """What two-way judging came to, one sentence a row."""
+    several = len({(row.skill, row.target) for row in summary.pairwise}) > 1
+    told = []
+    for row in summary.pairwise:
+        where = f"{row.skill} on {row.target}: " if several else ""
+        lost = f"; {words.many(row.not_judged, 'pair')} not judged" if row.not_judged else ""
+        if row.win_rate is None:
+            told.append(f"{where}no pair was judged{lost}")
+            continue
+        count = f"{row.wins} won, {row.losses} lost, {row.ties} tied {words.arm(row.arm)} against {words.arm(row.baseline)}"
+        ends = f"win rate {words.percent(row.win_rate)}, ties as halves (95 % interval {words.percent(row.low)} to {words.percent(row.high)}"
+        chance = f", sign test p = {row.p_value:.3f})" if row.p_value is not None else ")"
+        told.append(f"{where}{count}; {ends}{chance}{lost}")
+    return tuple(told)
+
+
+class Leader(NamedTuple):
+    """A row of the leaderboard in words."""
+
+    rank: str
+    target: str
+    rate: str
+    span: str
+    note: str
+
+
+def leaders(summary: Summary) -> tuple[Leader, ...]:
+    """Targets by rate; () for fewer than two. Those whose intervals overlap share ranks and are called tied."""
+    rows = summary.leaderboard
+    if len(rows) < 2:
+        return ()
+    return tuple(
+        Leader(
+            _rank(row),
+            row.target,
+            "not measured" if row.value is None else words.percent(row.value),
+            "" if row.low is None else f"{words.percent(row.low)} to {words.percent(row.high)}",
+            row.note,
+        )
+        for row in rows
+    )
+
+
+def _rank(row: LeaderRow) -> str:
+    if row.rank_low is None or row.rank_high is None:
+        return ""
+    return str(row.rank_low) if row.rank_low == row.rank_high else f"{row.rank_low}-{row.rank_high} (tied)"
 
 
 def deliveries(summary: Summary) -> tuple[str, ...]:
