@@ -80,6 +80,11 @@ def test_hooks_are_told_the_documented_variables_under_both_names_with_absolute_
     }  # fmt: skip
 
 
+def test_the_guide_knows_every_variable() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "guides" / "side-effects.md").read_text(encoding="utf-8")
+    assert not [name for name in (*SUITE, *CELL, "TARGET", "ARM", "CELL_ID") if f"`{name}`" not in page]
+
+
 def test_before_a_post_grade_hook_the_cells_folder_and_the_workspace_are_on_disk(
     skilltrial: Any, skill: Path, witness: Any, tmp_path: Path
 ) -> None:
