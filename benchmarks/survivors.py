@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 from skilltrial import registry
@@ -90,7 +91,8 @@ class Trial:
                 ended = place.start(command, Limits(timeout_s=self.limit_s), on_line)
             left = survivors(own)
             for pid in left:
-                os.kill(pid, signal.SIGKILL)
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
             return started and ended.stop is not None and ended.stop.outcome == "timeout", ended.leaked, len(left)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -102,7 +104,7 @@ def main() -> None:
     options.add_argument("--image")
     options.add_argument("--count", type=int, default=1000)
     options.add_argument("--workers", type=int, default=4)
-    options.add_argument("--limit", type=float, default=0.5, help="seconds")
+    options.add_argument("--limit", type=float, default=1.0, help="seconds")
     options.add_argument("--grace", type=float, default=0.1, help="seconds to the hard signal; the product waits 3")
     said = options.parse_args()
     processes.GRACE_S = said.grace

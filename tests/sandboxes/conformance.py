@@ -144,7 +144,7 @@ def life(level: Level, attempt: str) -> str | None:
     try:
         if attempt == "outlives_us":
             start_and_die(level, token)
-            left = _left_after(token, 10.0)
+            left = left_after(token, 2.0)
         else:
             with level.place() as place:
                 kind, limit = {
@@ -189,9 +189,9 @@ def start_and_die(level: Level, token: str) -> None:
         harness.kill()
 
 
-def _left_after(token: str, patience_s: float) -> list[int]:
-    """Who is left; the kernel is given a moment."""
-    ends = time.monotonic() + patience_s / 5
+def left_after(token: str, patience_s: float) -> list[int]:
+    """Who is left; the kernel, or an engine's program, is given a moment."""
+    ends = time.monotonic() + patience_s
     while (left := survivors(token)) and time.monotonic() < ends:
         time.sleep(0.02)
     return left
