@@ -32,6 +32,8 @@ def merge(folders: Sequence[Path], workspace: Path, redactor: Redactor, run_id: 
                 merged.blobs.put_new(digest, shard.blobs.get(digest))
             for result in shard.results():
                 _take(result, shard, merged)
+            for ran in shard.hooks():
+                merged.append_hook(ran)
     except BaseException:
         merged.close()
         raise

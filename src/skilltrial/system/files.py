@@ -89,8 +89,14 @@ def replicate(source: Path, target: Path, *, share_over: int) -> None:
         os.utime(spot, ns=(entry.modified_ns, entry.modified_ns))
     for path in listing.special:
         link = source / path
-        if link.is_symlink() and inside(source, (Path(path).parent / link.readlink()).as_posix().removeprefix("./")) is not None:
+        if link.is_symlink() and _stays(path, str(link.readlink())):
             (target / path).symlink_to(link.readlink())
+
+
+def _stays(path: str, goal: str) -> bool:
+    """A link at `path` that says `goal` leads to something within the folder that both are relative to."""
+    lands = Path(os.path.normpath(Path(path).parent / goal))
+    return not lands.is_absolute() and lands.parts[:1] != ("..",)
 
 
 def _linked(source: Path, target: Path) -> bool:
