@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]
 
 import urllib3
+from urllib3 import HTTPResponse
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import (
@@ -28,7 +29,10 @@ from urllib3.exceptions import (
     ProxyError,
     SSLError,
 )
+from urllib3.util import parse_url
 
+from skilltrial.chat import exchange
+from skilltrial.chat.exchange import Answer
 from skilltrial.chat.failures import Failure, shown
 from skilltrial.errors import UsageError
 from skilltrial.seams import Stop, Watch
@@ -38,25 +42,18 @@ CONNECT_S = 10.0
 LARGEST_ANSWER = 16 * 1024 * 1024
 """Bytes."""
 _TICK_S = 0.1
-_CHUNK = 65_536
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
-class Answer(NamedTuple):
-    """What came back, whatever its status."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-
 class _Call:
-    """A call in flight: its watch, the socket to shut, and why it was shut."""
+    """A call in flight: its watch, the socket to shut, why it was shut, and what came."""
 
-    __slots__ = ("sock", "stop", "watch")
+    __slots__ = ("answer", "largest", "sock", "stop", "watch")
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: Watch, largest: int) -> None:
         self.watch = watch
+        self.largest = largest
+        self.answer: Answer | None = None
         self.sock: Any = None
         self.stop: Stop | None = None
 
@@ -82,33 +79,36 @@ _here = threading.local()
 
 
 class _Watched:
-    """Tells the watchdog which socket the current call uses, and sends head and body in one packet (a fifth of a call's CPU)."""
+    """Tells the watchdog which socket the current call uses. urllib3 opens and keeps connections; the exchange is ours."""
 
     sock: Any
-    _held: list[bytes] | None = None
+    timeout: Any
 
-    def request(self, *args: Any, **kwargs: Any) -> None:
-        _here.call.sock = self.sock
-        if _here.call.stop is not None:
+    def request(self, *line: Any, **rest: Any) -> None:
+        """`line` is method and path; of the rest urllib3 gives, `headers` and `body` matter here."""
+        call = _here.call
+        call.sock = self.sock
+        if call.stop is not None:
             raise HTTPError("stopped before sending")
-        self._held = []
-        try:
-            super().request(*args, **kwargs)  # type: ignore[misc]
-        finally:
-            parts, self._held = self._held, None
-        self.send(b"".join(parts))
-
-    def send(self, data: Any) -> None:
-        if self._held is None:
-            super().send(data)  # type: ignore[misc]
-        else:
-            self._held.append(data)
+        method, path = line
+        packet = exchange.request(method, path, rest["headers"], rest["body"])
+        if self.sock is None:
+            self.connect()  # type: ignore[attr-defined]
+            call.sock = self.sock
+        self.sock.settimeout(self.timeout)
+        self.sock.sendall(packet)
 
     def getresponse(self) -> Any:
-        _here.call.sock = self.sock
-        if _here.call.stop is not None:  # stopped before there was a socket to shut
+        """Only the status, for urllib3; all of it is kept with the call."""
+        call = _here.call
+        call.sock = self.sock
+        if call.stop is not None:  # stopped before there was a socket to shut
             raise HTTPError("stopped before reading")
-        return super().getresponse()  # type: ignore[misc]
+        self.sock.settimeout(self.timeout)
+        call.answer, keeps = exchange.receive(self.sock, call.largest)
+        if not keeps:
+            self.close()  # type: ignore[attr-defined]
+        return HTTPResponse(status=call.answer.status if call.answer else 200, preload_content=False)
 
 
 class _Connection(_Watched, HTTPConnection):
@@ -128,6 +128,16 @@ class _TlsPool(HTTPSConnectionPool):
 
 
 _POOLS = {"http": _Pool, "https": _TlsPool}
+
+
+class _Route(NamedTuple):
+    """How a URL is reached."""
+
+    opener: Any
+    """A pool or a manager of urllib3."""
+    path: str
+    host: str
+    """For the header."""
 
 
 def is_loopback(url: str) -> bool:
@@ -168,7 +178,7 @@ class Client:
         self._largest = largest_answer
         self._tick_s = tick_s
         self._managers: dict[str | None, urllib3.PoolManager] = {}
-        self._routes: dict[str, tuple[Any, str]] = {}
+        self._routes: dict[str, _Route] = {}
         self._calls: set[_Call] = set()
         self._lock = threading.Lock()
         self._closed = threading.Event()
@@ -177,7 +187,7 @@ class Client:
 
     def post(self, url: str, body: bytes, headers: Mapping[str, str], watch: Watch) -> Answer | Failure:
         """Sends `body` and reads the whole answer. Never raises for what the other side does, never lasts past the watch."""
-        call = _Call(watch)
+        call = _Call(watch, self._largest)
         with self._lock:
             self._calls.add(call)
             if self._watchdog is None:
@@ -204,48 +214,36 @@ class Client:
             self._watchdog.join(timeout=2.0)
 
     def _exchange(self, url: str, body: bytes, headers: Mapping[str, str], watch: Watch) -> Answer | Failure:
-        opener, path = self._routes.get(url) or self._route(url)
+        route = self._routes.get(url) or self._route(url)
+        if not any(name.lower() == "host" for name in headers):
+            headers = {"Host": route.host, **headers}
         left = watch.deadline - time.monotonic()
         timeout = self._timeout if left > CONNECT_S else urllib3.Timeout(connect=max(0.01, left), read=None)
-        response = opener.urlopen(
-            "POST", path, body=body, headers=headers, retries=False, redirect=False, assert_same_host=False,
-            timeout=timeout, preload_content=False,
-        )  # fmt: skip
-        try:
-            data = self._read(response)
-        except BaseException:
-            response.close()
-            raise
-        if data is None:
-            response.close()
+        route.opener.urlopen(
+            "POST", route.path, body=body, headers=headers, retries=False, redirect=False, assert_same_host=False, timeout=timeout
+        )
+        answer: Answer | None = _here.call.answer
+        if answer is None:
             return Failure(
                 "infrastructure_error", f"{shown(url)} sent more than {self._largest} bytes; no model answer is that long"
             )
-        return Answer(response.status, response.headers, data)
+        return answer
 
-    def _read(self, response: Any) -> bytes | None:
-        """The body; None when it is larger than allowed."""
-        length = response.length_remaining
-        if length is not None and "content-encoding" not in response.headers:
-            return None if length > self._largest else response.read()
-        parts, size = [], 0
-        for part in response.stream(_CHUNK):
-            size += len(part)
-            if size > self._largest:
-                return None
-            parts.append(part)
-        return b"".join(parts)
-
-    def _route(self, url: str) -> tuple[Any, str]:
+    def _route(self, url: str) -> _Route:
         """Whom to ask and for which path, found out once per URL: the pool itself when there is no proxy between."""
         proxy = proxy_for(url, self._environ)
         with self._lock:
             if proxy not in self._managers:
                 self._managers[proxy] = self._manager(proxy)
             manager = self._managers[proxy]
-        parts = urlsplit(url)
-        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        route = (manager, url) if proxy and parts.scheme == "http" else (manager.connection_from_url(url), path)
+        parts = parse_url(url)
+        host = parts.host or ""
+        if parts.port and parts.port != {"http": 80, "https": 443}.get(parts.scheme or ""):
+            host = f"{host}:{parts.port}"
+        if proxy and parts.scheme == "http":
+            route = _Route(manager, parts._replace(auth=None, fragment=None).url, host)
+        else:
+            route = _Route(manager.connection_from_url(url), parts.request_uri, host)
         self._routes[url] = route
         return route
 

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from skilltrial.chat import anthropic, openai, retry
-from skilltrial.chat.client import Answer, Client, of_stop
+from skilltrial.chat.client import Client, of_stop
+from skilltrial.chat.exchange import Answer
 from skilltrial.chat.failures import Failure, of_status, said, shown
 from skilltrial.chat.wire import Ask, Habits, Heard, Wire, broken, cost
 from skilltrial.errors import Interrupted
