@@ -28,6 +28,7 @@ MORE = {
     "grade": "Grade stored evidence again; nothing is run.",
     "status": "What happened in an experiment.",
     "show": "One cell: prompt, final text, checks with evidence.",
+    "generate": "A suite for a skill that has none, drafted by a judge.",
     "export": "Write an experiment in another form.",
     "cleanup": "Remove what `cleanup.json` recorded.",
     "history": "Rates and lift of one experiment after the other.",

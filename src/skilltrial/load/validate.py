@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,15 @@ from typing import Any
 from skilltrial.errors import UsageError
 from skilltrial.load.collecting import Found, collect, without_collector
 from skilltrial.load.document import Level
+from skilltrial.load.lint import lint
 from skilltrial.records.checks import JUDGED
 from skilltrial.records.config import Config
 from skilltrial.records.problems import Problem
-from skilltrial.records.suite import Case, Check, Skill, Suite
+from skilltrial.records.suite import Case, Check, Skill, Suite, landed
+from skilltrial.system.files import read_capped
+
+LARGEST_FIXTURE = 1_000_000
+"""Bytes of a fixture that are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +80,7 @@ def examine(
     for one in found:
         problems += [] if suite_only else one.problems
         problems += one.suite_problems if eval_id is None else _of_case(one, eval_id)
+        problems += _weak(one, eval_id, everywhere=level == "strict")
     if eval_id is not None and not any(_pointers(one, eval_id) for one in found):
         known = [case.id for one in found for suite in one.suites for case in suite.cases]
         raise UsageError(f"no case has the id '{eval_id}'", f"there are: {', '.join(known[:30])}" if known else None)
@@ -93,6 +100,31 @@ def examine(
         without_suite=tuple(one.id for one in found if not one.files),
         judged=judged,
     )
+
+
+def _weak(one: Found, eval_id: str | None, *, everywhere: bool) -> Iterator[Problem]:
+    """What is valid and all the same worthless: looked for in drafts that nobody has reviewed, and `everywhere` when asked to."""
+    for suite in one.suites if one.skill else ():
+        if everywhere or suite.extra.get("reviewed") is False:
+            read = _reader(Path(one.file.folder), [Path(file.path).parent for file in one.files])
+            pointers = None if eval_id is None else _pointers(one, eval_id)
+            for problem in lint(one.skill, suite, read) if one.skill else ():
+                if pointers is None or (problem.where.file, problem.where.pointer) in pointers:
+                    yield problem
+
+
+def _reader(skill: Path, suites: list[Path]) -> Callable[[Case, str], str | None]:
+    """Reads a fixture where it is listed: from the skill's folder, else the suite's."""
+
+    def read(case: Case, path: str) -> str | None:
+        ref = landed(case.fixtures, case.stage).get(path)
+        for base in (skill, *suites) if ref else ():
+            capped = read_capped(base / ref.path, LARGEST_FIXTURE) if ref else None
+            if capped is not None and b"\0" not in capped.data:
+                return capped.data.decode("utf-8", "replace")
+        return None
+
+    return read
 
 
 def _place(problem: Problem) -> tuple[str, int, int]:

@@ -29,6 +29,7 @@ def suite_schema() -> Schema:
         "properties": {
             "$schema": _text("Address of this schema, for editors."),
             "skill_name": _text("Name of the skill the suite belongs to."),
+            "reviewed": {"type": "boolean", "default": True, "description": "false: a draft that nobody has looked at; `validate` says so and looks closer."},
             "stage": {"enum": list(get_args(Stage)), "description": "Where fixtures land: without a leading evals/, files/ or fixtures/ (flat), as listed (keep), or below inputs/."},
             "files_base": {"enum": ["skill", "evals", "repository"], "description": "The folder that fixtures are listed from, where more than one would fit."},
             "defaults": _defaults(),

@@ -28,7 +28,7 @@ _NAMES = {
     "skill-ab-eval": "skill-ab-eval",
     "handbook": "handbook",
 }
-_TOP = frozenset({"skill_name", "evals", "defaults", "stage", "files_base", "$schema", "skill"})
+_TOP = frozenset({"skill_name", "evals", "defaults", "stage", "files_base", "$schema", "skill", "reviewed"})
 _STAGES: tuple[str, ...] = get_args(Stage)
 _BASES = ("skill", "evals", "repository")
 
@@ -60,8 +60,20 @@ class Standard:
         extra = {key: inner for key, inner in value.items() if key not in _TOP}
         for key in extra:
             told_unknown_key(key, _TOP, (), notes, "of a suite")
+        extra |= _review(value, notes)
         own = [marker for marker in markers if marker in _NAMES]
         return reading.suite(_NAMES[own[0]] if len(own) == 1 else "standard", kept, markers, extra)
+
+
+def _review(value: dict[str, Any], notes: Notes) -> dict[str, Any]:
+    """Says when a drafted suite was looked at by nobody yet."""
+    reviewed = value.get("reviewed", True)
+    if not isinstance(reviewed, bool):
+        notes.error("reviewed", "'reviewed' is true or false", ("reviewed",))
+    elif not reviewed:
+        notes.say("www", "unreviewed", "this suite is a draft that nobody has reviewed", ("reviewed",), "mend it, then take the key out")
+        return {"reviewed": False}
+    return {}
 
 
 def check_skill_name(value: dict[str, Any], reading: Reading) -> None:
