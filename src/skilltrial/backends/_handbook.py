@@ -11,7 +11,7 @@ from skilltrial.records.record import JsonObject
 from skilltrial.records.suite import Skill, Tree, landing
 
 VERSION = 1
-_RESPONSE = frozenset({"output", "events", "usage"})
+RESPONSE_KEYS = frozenset({"output", "events", "usage"})
 _EVENT = frozenset({"type", "name"})
 _CACHED = ("cached_tokens", "cached_input_tokens", "cache_read_tokens", "cache_read_input_tokens")
 NO_TELEMETRY = "activation_telemetry_unavailable"
@@ -62,63 +62,73 @@ def response(data: bytes) -> Response:
     Raises:
         Violation: it breaks the protocol.
     """
-    body = _object(data)
-    _no_more_than(_RESPONSE, body, "the response")
+    body = an_object(data, "the response")
+    no_more_than(RESPONSE_KEYS, body, "the response")
     output = body.get("output")
     if not isinstance(output, str):
-        raise Violation(f"'output' must be a string, found {_kind(output) if 'output' in body else 'none'}")
-    usage, warnings = _usage(body.get("usage", {}))
-    return Response(_clean(output), _events(body["events"]) if "events" in body else None, usage, warnings)
+        raise Violation(f"'output' must be a string, found {kind_of(output) if 'output' in body else 'none'}")
+    usage, warnings = usage_of(body.get("usage", {}))
+    return Response(clean(output), events_of(body["events"]) if "events" in body else None, usage, warnings)
 
 
-def _object(data: bytes) -> dict[str, Any]:
+def an_object(data: bytes, what: str) -> dict[str, Any]:
+    """The one JSON object in `data`, which may stand over several lines and be followed by nothing.
+
+    Raises:
+        Violation: there is none, or more than it; `what` names the data in the text.
+    """
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise Violation(f"the response is not UTF-8 (byte {error.start})") from None
+        raise Violation(f"{what} is not UTF-8 (byte {error.start})") from None
     if not text.strip():
-        raise Violation("the response is empty")
+        raise Violation(f"{what} is empty")
     try:
         body = json.loads(text, parse_constant=_refuse, object_pairs_hook=_no_twins)
     except json.JSONDecodeError as error:
-        more = "text follows the JSON object" if error.msg == "Extra data" else f"the response is no JSON: {error.msg}"
+        more = "text follows the JSON object" if error.msg == "Extra data" else f"{what} is no JSON: {error.msg}"
         raise Violation(f"{more} at line {error.lineno}, column {error.colno}") from None
     except RecursionError:
-        raise Violation("the response is nested too deeply") from None
+        raise Violation(f"{what} is nested too deeply") from None
     except ValueError as error:
-        raise Violation(f"the response is no JSON: {str(error).split(';')[0]}") from None
+        raise Violation(f"{what} is no JSON: {str(error).split(';')[0]}") from None
     if not isinstance(body, dict):
-        raise Violation(f"the response must be an object, found {_kind(body)}")
+        raise Violation(f"{what} must be an object, found {kind_of(body)}")
     return body
 
 
-def _events(rows: Any) -> tuple[Event, ...]:
+def events_of(rows: Any) -> tuple[Event, ...]:
+    """The events, each checked.
+
+    Raises:
+        Violation: one breaks the protocol; the text says which.
+    """
     if not isinstance(rows, list):
-        raise Violation(f"'events' must be a list, found {_kind(rows)}")
+        raise Violation(f"'events' must be a list, found {kind_of(rows)}")
     return tuple(_event(row, f"events[{place}]") for place, row in enumerate(rows))
 
 
 def _event(row: Any, spot: str) -> Event:
     if not isinstance(row, dict):
-        raise Violation(f"{spot} must be an object, found {_kind(row)}")
-    _no_more_than(_EVENT, row, spot)
+        raise Violation(f"{spot} must be an object, found {kind_of(row)}")
+    no_more_than(_EVENT, row, spot)
     kind, name = row.get("type"), row.get("name")
     if not isinstance(kind, str) or not kind.strip():
         raise Violation(f"{spot}.type must be a string that is not empty")
     if "name" in row and not isinstance(name, str):
-        raise Violation(f"{spot}.name must be a string, found {_kind(name)}")
+        raise Violation(f"{spot}.name must be a string, found {kind_of(name)}")
     if kind == "skill_loaded":
-        return Event(kind="skill", name=_clean(name or ""))
-    return Event(kind="other", name=_clean(kind), text=_clean(name) if name else None)
+        return Event(kind="skill", name=clean(name or ""))
+    return Event(kind="other", name=clean(kind), text=clean(name) if name else None)
 
 
-def _usage(values: Any) -> tuple[Usage, tuple[str, ...]]:
+def usage_of(values: Any) -> tuple[Usage, tuple[str, ...]]:
     """Token counts and cost; other numbers stay in the raw response only. What cannot be a count is unknown, and said."""
     if not isinstance(values, dict):
-        raise Violation(f"'usage' must be an object, found {_kind(values)}")
+        raise Violation(f"'usage' must be an object, found {kind_of(values)}")
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise Violation(f"usage.{name} must be a number, found {_kind(value)}")
+            raise Violation(f"usage.{name} must be a number, found {kind_of(value)}")
         if isinstance(value, float) and not math.isfinite(value):
             raise Violation(f"usage.{name} is too large to be a number")
     warnings: list[str] = []
@@ -148,7 +158,8 @@ def _count(name: str, values: dict[str, Any], warnings: list[str]) -> int | None
     return int(value)
 
 
-def _no_more_than(known: frozenset[str], found: dict[str, Any], spot: str) -> None:
+def no_more_than(known: frozenset[str], found: dict[str, Any], spot: str) -> None:
+    """Raises Violation for a key that is not known."""
     unknown = sorted(found.keys() - known)
     if unknown:
         raise Violation(f"{spot} has unknown {'key' if len(unknown) == 1 else 'keys'} {', '.join(map(repr, unknown))}")
@@ -165,11 +176,12 @@ def _refuse(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON value")
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
     """The text without halves of surrogate pairs, which JSON can escape and UTF-8 cannot carry."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _kind(value: Any) -> str:
+def kind_of(value: Any) -> str:
+    """What a JSON value is, in words."""
     names = {dict: "an object", list: "a list", str: "a string", bool: "true or false", type(None): "null"}
     return names.get(type(value), "a number")

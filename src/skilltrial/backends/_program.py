@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, TypeVar, cast
@@ -66,14 +67,20 @@ def place_of(job: Job) -> Place:
     return job.place
 
 
-def run_to_end(job: Job, watch: Watch, command: Command, output_bytes: int) -> Ended | Failure:
-    """Starts the program in the job's place and keeps what it prints, up to `output_bytes` per stream."""
+def run_to_end(
+    job: Job, watch: Watch, command: Command, output_bytes: int, hear: Callable[[bytes], Stop | None] | None = None
+) -> Ended | Failure:
+    """Starts the program in the job's place and keeps what it prints, up to `output_bytes` per stream.
+
+    `hear` is told each line as it comes, and may end the run.
+    """
     place, kept = place_of(job), bytearray()
     started = _now()
 
     def keep(line: bytes) -> Stop | None:
         if len(kept) <= output_bytes:
             kept.extend(line)
+            return hear(line) if hear else None
         return None
 
     try:

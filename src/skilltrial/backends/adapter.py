@@ -1,4 +1,4 @@
-"""Any executable that speaks the handbook's adapter protocol, version 1."""
+"""Any executable that speaks the handbook's adapter protocol: version 1, or version 2 where it is asked for."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import ClassVar, Literal
 
-from skilltrial.backends import _handbook, _program
+from skilltrial.backends import _handbook, _program, _streamed
 from skilltrial.errors import UsageError
-from skilltrial.records.evidence import Activation, AgentRun
+from skilltrial.records.evidence import Activation, AgentRun, Usage
 from skilltrial.records.plan import Target
 from skilltrial.records.record import JsonObject, Record
 from skilltrial.records.suite import EMPTY_TREE
 from skilltrial.sandboxes import programs
-from skilltrial.seams import Capabilities, Command, Job, Machine, Probe, Watch
+from skilltrial.seams import Capabilities, Command, Job, Machine, Probe, Stop, Watch
 from skilltrial.system.files import safe_name
 
 
@@ -33,11 +33,13 @@ class Adapter(Record):
     path: str
     """The executable, as a path; PATH is not searched."""
     args: tuple[str, ...] = ()
+    protocol: Literal[1, 2] = 1
+    """Version that is spoken with it. In 2 it says first what it can do, tells events as they come and the result last."""
     max_output_bytes: int = 1_048_576
     """Most it may write to each stream; more ends the process, and the run is no measurement."""
 
     @classmethod
-    def from_target(cls, target: Target) -> Self:
+    def from_target(cls, target: Target) -> Adapter:
         """Builds it from a planned target.
 
         Raises:
@@ -45,7 +47,8 @@ class Adapter(Record):
         """
         if not target.value and "path" not in target.options:
             raise UsageError(f"target '{target.name}': name the executable", "write adapter:PATH or --adapter PATH")
-        return _program.built(cls, target, path=target.value, args=target.args)
+        made = _program.built(cls, target, path=target.value, args=target.args)
+        return made if made.protocol == 1 else _program.built(Streaming, target, path=target.value, args=target.args)
 
     @property
     def program(self) -> Path:
@@ -77,6 +80,12 @@ class Adapter(Record):
         return self.path
 
 
+class Streaming(Adapter):
+    """An adapter that tells its tool calls, as version 2 can."""
+
+    capabilities: ClassVar[Capabilities] = Adapter.capabilities.model_copy(update={"tools": True})
+
+
 plugin = Adapter
 
 
@@ -89,13 +98,12 @@ class AdapterRunner:
         self.reports_skills = False
 
     def run(self, job: Job, watch: Watch) -> AgentRun:
+        return self._streamed(job, watch) if self.adapter.protocol == _streamed.VERSION else self._whole(job, watch)
+
+    def _whole(self, job: Job, watch: Watch) -> AgentRun:
+        """Version 1: one object, read when it has ended."""
         sent = self._request(job)
-        command = Command(
-            argv=(str(self.adapter.program), *self.adapter.args),
-            env={},  # the place keeps the caller's
-            stdin=json.dumps(sent).encode(),
-        )
-        ended = _program.run_to_end(job, watch, command, self.adapter.max_output_bytes)
+        ended = _program.run_to_end(job, watch, self._command(sent), self.adapter.max_output_bytes)
         if isinstance(ended, _program.Failure):
             return _program.failed(ended, sent=sent)
         logs = _program.logs_of(ended, "response.json")
@@ -105,9 +113,50 @@ class AdapterRunner:
         try:
             response = _handbook.response(ended.stdout)
         except _handbook.Violation as error:
-            reason = f"adapter: {error}{_program.tail(ended.exit.stderr, self.machine)}"
-            return _program.failed(_program.Failure("infrastructure_error", reason), ended, sent=sent, logs=logs)
+            other = _handbook.Violation(f"{error}; it speaks version 2, which is --adapter-protocol 2")
+            return self._refused(other if _speaks_2(ended.stdout) else error, ended, sent, logs)
         return self._run(job, ended, response, sent, logs)
+
+    def _streamed(self, job: Job, watch: Watch) -> AgentRun:
+        """Version 2: lines, read as they come. What was told before it was ended is kept, and so is a late result's usage."""
+        sent = _streamed.request(self._request(job), job.limits.timeout_s)
+        reader = _streamed.Reader()
+
+        def hear(line: bytes) -> Stop | None:
+            event = reader.feed(line)
+            return watch.heard(event) if event is not None else None
+
+        ended = _program.run_to_end(job, watch, self._command(sent), self.adapter.max_output_bytes, hear)
+        if isinstance(ended, _program.Failure):
+            return _program.failed(ended, sent=sent)
+        logs = _program.logs_of(ended, "response.jsonl")
+        failure = _program.failure_of(ended, self.adapter.max_output_bytes, self.machine)
+        if failure:
+            told = {"events": tuple(reader.events) or None, "usage": reader.usage}
+            return _program.failed(failure._replace(reason=f"adapter: {failure.reason}"), ended, sent=sent, logs=logs, **told)
+        try:
+            response = reader.close()
+        except _handbook.Violation as error:
+            return self._refused(error, ended, sent, logs, reader.usage)
+        if "events" in (reader.capabilities or ()):
+            self.reports_skills = True
+        root = _program.place_of(job).root
+        lost = [f"files: '{name}' is not there" for name in reader.files if not (root / name).is_file()]
+        return self._run(job, ended, response._replace(warnings=(*response.warnings, *lost)), sent, logs)
+
+    def _command(self, sent: JsonObject) -> Command:
+        return Command(
+            argv=(str(self.adapter.program), *self.adapter.args),
+            env={},  # the place keeps the caller's
+            stdin=json.dumps(sent).encode(),
+        )
+
+    def _refused(
+        self, error: Exception, ended: _program.Ended, sent: JsonObject, logs: dict[str, bytes], usage: Usage | None = None
+    ) -> AgentRun:
+        reason = f"adapter: {error}{_program.tail(ended.exit.stderr, self.machine)}"
+        failure = _program.Failure("infrastructure_error", reason)
+        return _program.failed(failure, ended, sent=sent, logs=logs, usage=usage or Usage())
 
     def _request(self, job: Job) -> JsonObject:
         root = _program.place_of(job).root
@@ -140,3 +189,10 @@ class AdapterRunner:
         if response.events is None or response.silent:
             return "unknown"
         return "not_seen" if self.reports_skills else "unknown"
+
+
+def _speaks_2(stdout: bytes) -> bool:
+    """Whether the first line is the one that version 2 begins with."""
+    reader = _streamed.Reader()
+    reader.feed(stdout.partition(b"\n")[0])
+    return reader.capabilities is not None

@@ -75,6 +75,7 @@ def target_options(function: F) -> F:
         click.option("--openai-model", hidden=True),
         click.option("--adapter", metavar="EXE", help="An executable that speaks the handbook's protocol; implies its rules."),
         click.option("--adapter-arg", "adapter_args", multiple=True, metavar="ARG", help="One argument for it; repeatable."),
+        click.option("--adapter-protocol", type=click.Choice(["1", "2"]), help="Version of the protocol spoken with adapters (default 1)."),
         click.option("--base-url", metavar="URL", help="Endpoint of HTTP targets."),
         click.option("--api-key-env", metavar="NAME", help="Variable that holds their key."),
         click.option("--harness-base-url", hidden=True),
@@ -319,7 +320,19 @@ def _targets(given: dict[str, Any], say: Callable[[str], None]) -> tuple[Any, ..
             target.model_copy(update={"args": tuple(given["adapter_args"])}) if target.backend == "adapter" else target
             for target in targets
         ]
+    if "adapter_protocol" in given:
+        targets = _speaking(targets, int(given["adapter_protocol"]))
     return tuple(_with_models(targets, given))
+
+
+def _speaking(targets: list[Any], version: int) -> list[Any]:
+    """The targets, adapters among them spoken to in this version."""
+    if not any(target.backend == "adapter" for target in targets):
+        raise UsageError("--adapter-protocol needs --adapter EXE")
+    return [
+        target.model_copy(update={"options": {**target.options, "protocol": version}}) if target.backend == "adapter" else target
+        for target in targets
+    ]
 
 
 def _with_models(targets: list[Any], given: dict[str, Any]) -> list[Any]:
