@@ -141,7 +141,7 @@ def test_a_container_is_removed_when_its_run_was_stopped(engine: Callable[..., P
 def test_only_containers_of_processes_that_are_gone_are_swept(engine: Callable[..., Path]) -> None:
     own, boot = _engine._owner(), _engine._boot()
     rows = {"mine": own, "gone": f"{os.getpid()}.1.{boot}", "elsewhere": "1.1.another", "strange": "x"}
-    log = engine(ps="; ".join(f"echo {name} {owner}" for name, owner in rows.items()))
+    log = engine(ps="; ".join(f"echo '{name} other=1,{_engine.OWNER}={owner}'" for name, owner in rows.items()))
     assert _engine.sweep(Cli("docker")) == 1
     assert [line for line in log.read_text().splitlines() if line.startswith("rm ")] == ["rm --force gone"]
 

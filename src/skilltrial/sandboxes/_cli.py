@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -57,11 +58,11 @@ class Cli:
 
     def containers(self, label: str) -> Iterator[tuple[str, str]]:
         """Containers that carry a label, with its value."""
-        answer, _ = self._ask("ps", "--all", "--filter", f"label={label}", "--format", '{{.ID}} {{.Label "' + label + '"}}')
+        answer, _ = self._ask("ps", "--all", "--filter", f"label={label}", "--format", "{{.ID}} {{.Labels}}")
         for line in (answer or "").splitlines():
-            container, _, value = line.strip().partition(" ")
-            if container and value:
-                yield container, value
+            found = re.search(re.escape(label) + r"[=:]([\w.]+)", line)  # as docker and as podman prints all labels
+            if found:
+                yield line.split()[0], found[1]
 
     def remove(self, container: str) -> None:
         """Ends a container and all that runs in it. Removing alone would wait for it first."""
