@@ -298,3 +298,5 @@ def test_grading_json_has_the_keys_that_its_readers_know(play: Any, tmp_path: Pa
         "budget:duration_s", False, "budget",
     )  # fmt: skip
     assert grading["summary"]["total"] == 2
+    timing = json.loads((cell / "timing.json").read_text())
+    assert timing["budget_exceeded"] is True and "limit 0" in timing["budget_reason"]

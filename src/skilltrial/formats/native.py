@@ -46,7 +46,7 @@ def write_cell(result: Result, experiment: ExperimentView, out: Out) -> None:
         return
     folder = cell_folder(result)
     _write_outputs(folder, evidence, experiment, out)
-    _write_json(out, f"{folder}/timing.json", timing(evidence))
+    _write_json(out, f"{folder}/timing.json", {**timing(evidence), **_over_budget(result)})
     _write_json(out, f"{folder}/run_meta.json", meta(result, evidence, experiment.plan))
     if result.grading is not None:
         _write_json(out, f"{folder}/grading.json", _grading(result.grading.grades))
@@ -93,6 +93,13 @@ def _write_outputs(folder: str, evidence: Evidence, experiment: ExperimentView, 
         data = experiment.blob(log.digest)
         if data is not None:
             out.write(f"{folder}/{log.path}", data)
+
+
+def _over_budget(result: Result) -> dict[str, Any]:
+    """Whether the run went beyond a limit per case, and beyond which."""
+    grades = result.grading.grades if result.grading else ()
+    reasons = [grade.reason or grade.check for grade in grades if grade.method == "budget" and grade.state == "failed"]
+    return {"budget_exceeded": bool(reasons), "budget_reason": "; ".join(reasons) or None}
 
 
 def timing(evidence: Evidence) -> dict[str, Any]:
