@@ -1,4 +1,4 @@
-"""All checks of one case: `checks`, `assertions` and their other names, `tool_assertions`, and what stands in when there are none."""
+"""All checks of one case: `checks`, `assertions` and their other names, `tool_assertions`; and what stands in when there are none."""
 
 from __future__ import annotations
 
@@ -25,9 +25,8 @@ def checks_of(
     routed: bool,
     refuse_unknown: bool,
 ) -> list[Check]:
-    """The checks of a case in the order of the file. Ids are unique within it."""
+    """The checks that a case lists, in the order of the file. Ids are unique within it."""
     notes = reading.notes
-    before = len(notes.problems)
     checks: list[Check | None] = []
     for number, (item, spot) in enumerate(_items(raw, ("checks",), at, reading), 1):
         checks.append(
@@ -47,9 +46,7 @@ def checks_of(
     made = [check if should_trigger else turned(check) for check in checks if check is not None]
     if len(made) > 1:
         _unique(made, at, reading)
-    if made or any(problem.severity == "error" for problem in notes.problems[before:]):
-        return made
-    return [_stand_in(expected)]
+    return made
 
 
 def _items(raw: dict[str, Any], keys: tuple[str, ...], at: Pointer, reading: Reading) -> list[tuple[Any, Pointer]]:
@@ -118,7 +115,7 @@ def _unique(checks: list[Check], at: Pointer, reading: Reading) -> None:
         seen.add(check.id)
 
 
-def _stand_in(expected: str | None) -> Check:
+def stand_in(expected: str | None) -> Check:
     """What is graded in a case without checks."""
     if expected:
         return Check(

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
 from pydantic import ValidationError
 
-from skilltrial.load.assertions import checks_of
+from skilltrial.load.assertions import checks_of, stand_in
 from skilltrial.load.document import Notes, Pointer, pointer_text, shown
 from skilltrial.load.fixtures import check_mentions
 from skilltrial.load.reading import Reading
 from skilltrial.records.problems import Where
 from skilltrial.records.record import JsonObject
-from skilltrial.records.suite import EMPTY_TREE, Case, Limits, SideEffects, Stage, Tree
+from skilltrial.records.suite import EMPTY_TREE, Case, Check, Limits, SideEffects, Stage, Tree
 
 PROMPT_KEYS = ("prompt", "query", "question")
 EXPECTED_KEYS = ("expected_output", "ground_truth")
@@ -81,11 +82,18 @@ class SuiteSettings:
     """Unknown keys of typed assertions are errors, as in agent-skill-eval."""
 
 
-def read_case(raw: Any, position: int, at: Pointer, reading: Reading, settings: SuiteSettings) -> Case | None:
+PLAIN = SuiteSettings(stage="keep", files_base=None, params={}, judge_params={}, tools=(), routed=False, structured_strict=False)
+"""What holds in a form that has no such settings: files lie where the case says."""
+
+
+def read_case(
+    raw: Any, position: int, at: Pointer, reading: Reading, settings: SuiteSettings, checks: Sequence[Check] | None = None
+) -> Case | None:
     """The case, or None when it cannot be run; every problem of it is told.
 
     Args:
         position: from 1; its id when none is given.
+        checks: those a dialect has read already; None: they stand in `raw` as in the shared form.
     """
     notes = reading.notes
     if not isinstance(raw, dict):
@@ -107,9 +115,10 @@ def read_case(raw: Any, position: int, at: Pointer, reading: Reading, settings: 
         if raw.get("files")
         else _no_files(raw, at, notes)
     )
-    checks = checks_of(
-        raw, expected, should_trigger, at, reading, routed=settings.routed, refuse_unknown=settings.structured_strict
-    )
+    if checks is None:
+        checks = checks_of(
+            raw, expected, should_trigger, at, reading, routed=settings.routed, refuse_unknown=settings.structured_strict
+        )
     made: dict[str, Any] = {
         "params": settings.params,
         "judge_params": settings.judge_params,
@@ -129,7 +138,7 @@ def read_case(raw: Any, position: int, at: Pointer, reading: Reading, settings: 
         given_id=given_id,
         prompt=prompt,
         expected_output=expected,
-        checks=tuple(checks),
+        checks=tuple(checks) or (stand_in(expected),),
         fixtures=fixtures,
         stage=settings.stage,
         should_trigger=should_trigger,

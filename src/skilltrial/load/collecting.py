@@ -196,20 +196,19 @@ def _give_ids(found: list[Found]) -> None:
 
 def _pair(found: list[Found], given: list[str], pairs: list[tuple[str, str]], evals: list[str], pairing: Pairing) -> None:
     by_folder = {one.file.folder: one for one in found}
-    for path in [*evals, *(evals_path for _, evals_path in pairs)]:
-        if not Path(path).is_file():
-            raise UsageError(f"{pairing.disk.label(path)}: there is no such suite file")
+    named = {path: pairing.at(path) for path in [*evals, *(evals_path for _, evals_path in pairs)]}
     for path in given:
         known = {one.name: one.file for one in found}
         owner = pairing.skill_of(path, known)
         if owner and owner.folder in by_folder:
             _attach(by_folder[owner.folder], pairing.file(path))
     for folder, path in pairs:
-        if folder in by_folder:
-            _attach(by_folder[folder], pairing.file(path))
+        for file in named[path] if folder in by_folder else ():
+            _attach(by_folder[folder], file)
     for one in found:
         for path in evals:
-            _attach(one, pairing.file(path))
+            for file in named[path]:
+                _attach(one, file)
     waiting = [one for one in found if not one.named]
     for one in waiting:
         one.files = pairing.by_place(one.file, one.name)

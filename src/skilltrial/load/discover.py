@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from skilltrial.errors import UsageError
+from skilltrial.load.case_folders import case_folders
 from skilltrial.load.document import Notes, name_text
 from skilltrial.load.skill import SkillFile
 from skilltrial.load.trees import inside, is_workspace
@@ -23,6 +24,9 @@ SKIPPED = frozenset(
 )  # fmt: skip
 """Folders that nobody keeps skills of their own in."""
 SUITE_NAMES = frozenset({"evals.json", "evals.yaml", "evals.yml"})
+SUITE_FOLDERS = frozenset({"evals", "evaluations", "scenarios", "tasks"})
+"""Folders whose files are cases where they have the form of one."""
+ENDINGS = (".json", ".yaml", ".yml")
 Entries = tuple[os.DirEntry[str], ...]
 
 
@@ -183,13 +187,26 @@ def _at(given: str, disk: Disk, found: Discovery, library: bool | None) -> None:
     else:
         _tree(path, disk, found, disk.root(path))
     if len(found.skills) + len(found.suites) + len(found.problems) == before:
-        suites = [entry.path for entry in disk.listing(path) or () if entry.name in SUITE_NAMES]
+        suites = _suites_at(path, disk)
         if not suites:
             raise UsageError(
                 f"{disk.label(path)}: there is no SKILL.md in this folder, nor below it", "make a skill: skilltrial init NAME"
             )
         found.suites += suites
         found.loose = [loose for loose in found.loose if loose not in suites]
+
+
+def _suites_at(folder: str, disk: Disk) -> list[str]:
+    """Suites that a folder without a skill holds, or is."""
+    entries = disk.listing(folder) or ()
+    suites = [entry.path for entry in entries if entry.name in SUITE_NAMES]
+    if suites:
+        return suites
+    if case_folders(entries):
+        return [folder]
+    if os.path.basename(folder) in SUITE_FOLDERS:
+        return sorted(entry.path for entry in entries if entry.name.endswith(ENDINGS) and entry.is_file())
+    return []
 
 
 def _near(path: str) -> str | None:

@@ -26,7 +26,7 @@ _ABOUT_INPUT = re.compile(
 )
 _CANNOT_FAIL = re.compile(
     r"\b(?:an?|some|the) (?:answer|output|response|reply|result|file)\b.{0,20}\b(?:is|was) (?:given|provided|returned|produced|present|not empty|non-empty)\W*$"
-    r"|\b(?:attempts|tries|aims|seeks) to\b|\b(?:may|might|could|can) (?:also |optionally )?\w+"
+    r"|^(?:it|the \w+) (?:attempts|tries|aims|seeks) to\b|^(?:it|the \w+) (?:may|might|could|can) (?!not\b)"
     r"|\b(?:if|where|when|as) (?:needed|necessary|appropriate|applicable|possible|relevant|required)\b",
     re.IGNORECASE,
 )

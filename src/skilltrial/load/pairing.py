@@ -1,6 +1,6 @@
 """Which suite belongs to which skill: by place first, then by the name a suite gives."""
 
-# ruff: noqa: PTH110, PTH118, PTH119, PTH120
+# ruff: noqa: PTH113, PTH118, PTH119, PTH120, PTH206
 # (os calls on strings: a library may hold ten thousand skills, and pathlib costs several times as much)
 from __future__ import annotations
 
@@ -9,18 +9,22 @@ import re
 from collections.abc import Iterator
 
 from skilltrial.errors import UsageError
-from skilltrial.load import suite_file
-from skilltrial.load.dialects._unread import PLUGIN_EVAL, keys_of
-from skilltrial.load.discover import SUITE_NAMES, Disk, discover, skill_at
-from skilltrial.load.document import Notes, name_text
+from skilltrial.load import json_text, suite_file
+from skilltrial.load.case_folders import case_folders
+from skilltrial.load.checks import safe_path
+from skilltrial.load.dialects._unread import keys_of
+from skilltrial.load.discover import ENDINGS, SUITE_NAMES, Disk, discover, skill_at
+from skilltrial.load.document import Fault, Notes, decode, name_text, read_bytes
+from skilltrial.load.reading import TRIGGER
 from skilltrial.load.skill import SkillFile
-from skilltrial.load.suite_file import ENDINGS, SuiteFile
+from skilltrial.load.suite_file import SuiteFile
+from skilltrial.load.trees import SUITES_INSIDE
 from skilltrial.records.problems import Problem
 
 _SUITE = re.compile(
     r"(?:.*[.\-_])?(?:evals?|(?:trigger|eval)[\-_]?(?:evals?|queries|cases|eval[\-_]set|set)|queries|triggers)\.(?:json|ya?ml)"
 )
-_NOT_CASES = frozenset({"files", "fixtures", "results", "mocks", "scripts", "data", "assets", "graders", "workspaces", "outputs"})
+_OWN = frozenset({"evals", "evaluations", *SUITES_INSIDE})
 _INDEXED = 2_000
 """Files looked into for their `skill_name`, per folder."""
 
@@ -38,6 +42,7 @@ class Pairing:
         self._skills: dict[str, list[SkillFile]] = {}
         self._present: dict[str, frozenset[str]] = {}
         self._inside: dict[str, frozenset[str]] = {}
+        self._plugins: dict[str, list[str]] = {}
 
     def file(self, path: str) -> SuiteFile:
         if path not in self._files:
@@ -50,11 +55,26 @@ class Pairing:
         if own is not None:
             return self._take(own)
         for above in self._above(skill.folder, skill.root):
-            for place in self._places(above, skill.folder_name, name):
+            for place in self._places(above, skill, name):
                 files = [path for path in place if self.file(path)]
                 if files:
                     return self._take([self.file(path) for path in files])
         return []
+
+    def at(self, path: str) -> list[SuiteFile]:
+        """The suites that a path names: a file, or a folder that holds some or is one.
+
+        Raises:
+            UsageError: there is none.
+        """
+        if self.disk.listing(path) is None:
+            if os.path.isfile(path):
+                return [self.file(path)]
+            raise UsageError(f"{self.disk.label(path)}: there is no such suite file")
+        files = self._evals_folder(path, told=False)
+        if not files:
+            raise UsageError(f"{self.disk.label(path)}: there is no suite in this folder")
+        return files
 
     def by_name(self, skill: SkillFile, name: str) -> list[SuiteFile]:
         """Suites outside that call the skill by its name and lie at nobody else's place."""
@@ -76,6 +96,10 @@ class Pairing:
                 return skill
         name = self.file(path).skill_name
         names = [name] if name else []
+        if self.disk.listing(path) is not None:
+            below = self._everywhere(os.path.dirname(path))
+            if len(below) == 1:
+                return below[0]
         names += [os.path.basename(path).split(".")[0], os.path.basename(folder), os.path.basename(os.path.dirname(folder))]
         for candidate in names:
             if candidate in known:
@@ -108,48 +132,94 @@ class Pairing:
         return files
 
     def _own(self, skill: SkillFile) -> list[SuiteFile] | None:
-        """Suites in `<skill>/evals/`; None when there is no such folder. What is there and cannot be read is told."""
-        for entry in skill.entries or ():
-            if entry.name == "evals" and entry.is_dir():
-                return self._evals_folder(entry.path)
+        """Suites in the skill's own `evals/`, else where some repositories keep them; None where there are none."""
+        folders = {entry.name: entry.path for entry in skill.entries or () if entry.name in _OWN and entry.is_dir()}
+        for name in ("evals", "evaluations"):
+            files = self._evals_folder(folders[name]) if name in folders else None
+            if files:
+                return files
+        for name, suites in SUITES_INSIDE.items():
+            found = [
+                os.path.join(folders[name], suite) for suite in suites if name in folders and self._has(folders[name], suite)
+            ]
+            if found and suite_file.dialect(self.file(found[0])) is not None:
+                return [self.file(found[0])]
         return None
 
-    def _evals_folder(self, folder: str) -> list[SuiteFile] | None:
+    def _evals_folder(self, folder: str, *, told: bool = True) -> list[SuiteFile] | None:
+        """The suites of a folder; None where it has none. What is there and cannot be read is told."""
         expected: list[str] = []
         possible: list[str] = []
-        case_folders: list[str] = []
-        for entry in sorted(self.disk.listing(folder) or (), key=lambda entry: entry.name):
-            if entry.name.endswith(ENDINGS):
-                if entry.is_file():
-                    (expected if _is_suite_name(entry.name) else possible).append(entry.path)
-            elif entry.name not in _NOT_CASES and entry.is_dir() and _is_case_folder(entry.path):
-                case_folders.append(entry.path)
+        entries = self.disk.listing(folder) or ()
+        for entry in sorted(entries, key=lambda entry: entry.name):
+            if entry.name.endswith(ENDINGS) and entry.is_file():
+                (expected if _is_suite_name(entry.name) else possible).append(entry.path)
+        whole = any(os.path.basename(path) in SUITE_NAMES for path in expected)
         files = [self.file(path) for path in expected]
-        strangers = []
+        strangers, singles = [], []
         for path in possible:
             file = self.file(path)
-            if suite_file.is_claimed(file):
+            dialect = suite_file.dialect(file)
+            if dialect is not None and not (dialect.single and whole):
                 files.append(file)
+            elif dialect is not None:
+                singles.append(file)
             elif not file.document.broken:
                 strangers.append(file)
-        notes = Notes(self.disk.label(folder))
-        if case_folders:
-            names = ", ".join(name_text(os.path.basename(path)) for path in case_folders[:3])
-            say = notes.warn if files else notes.error
-            say(
-                "unknown-dialect",
-                f"{names}: this is the form '{PLUGIN_EVAL}', which is not read yet",
-                hint="write evals.json beside them" if not files else None,
-            )
-        elif not files and strangers:
-            for file in strangers:
-                notes.error(
-                    "unknown-dialect",
-                    f"{os.path.basename(file.label)} is no form of suite that is read; keys seen: {keys_of(file.document.value)}",
-                    hint='a suite is {"evals": [{"prompt": …}]} in evals.json',
-                )
-        self.problems += notes.problems
+        cases = case_folders(entries)
+        if cases and not whole and not any(_is_whole(file) for file in files):
+            files.append(self.file(folder))
+        elif cases or singles:
+            self._passed_over(folder, cases or [file.path for file in singles], told)
+        if not files and told:
+            self._strange(folder, strangers)
         return files or None
+
+    def _passed_over(self, folder: str, paths: list[str], told: bool) -> None:
+        notes = Notes(self.disk.label(folder))
+        names = ", ".join(name_text(os.path.basename(path)) for path in paths[:3]) + (", …" if len(paths) > 3 else "")
+        notes.info("not-read", f"{names}: not read, since evals.json beside them is")
+        self.problems += notes.problems if told else []
+
+    def _strange(self, folder: str, files: list[SuiteFile]) -> None:
+        notes = Notes(self.disk.label(folder))
+        for file in files:
+            notes.error(
+                "unknown-dialect",
+                f"{os.path.basename(file.label)} is no form of suite that is read; keys seen: {keys_of(file.document.value)}",
+                hint='a suite is {"evals": [{"prompt": …}]} in evals.json',
+            )
+        self.problems += notes.problems
+
+    def _plugin_cases(self, above: str) -> list[str]:
+        """The folder of cases of a plugin that has one skill; of one with several, nobody can say which is meant."""
+        if above not in self._plugins:
+            folder = os.path.join(above, self._eval_dir(above))
+            found = [folder] if case_folders(self.disk.listing(folder)) else []
+            skills = self._everywhere(above) if found else []
+            if len(skills) > 1:
+                notes = Notes(self.disk.label(folder))
+                some = ", ".join(skill.folder_name for skill in skills[:5]) + (", …" if len(skills) > 5 else "")
+                notes.warn(
+                    "several-skills",
+                    f"these cases are of a plugin with {len(skills)} skills ({some}) and are paired with none of them",
+                    hint=f"say which: --skill DIR --evals {self.disk.label(folder)}",
+                )
+                self.problems += notes.problems
+                found = []
+            self._plugins[above] = found
+        return self._plugins[above]
+
+    def _eval_dir(self, above: str) -> str:
+        """Where a plugin keeps its cases: `experimental.evals` of its manifest, else `evals`."""
+        if not self._has(above, ".claude-plugin"):
+            return "evals"
+        data = read_bytes(os.path.join(above, ".claude-plugin", "plugin.json"), json_text.SIZE_CAP)
+        text = data if isinstance(data, Fault) else decode(data)
+        value = None if isinstance(text, Fault) else json_text.parse(text).value
+        experimental = value.get("experimental") if isinstance(value, dict) else None
+        given = experimental.get("evals") if isinstance(experimental, dict) else None
+        return given if isinstance(given, str) and safe_path(given) is None else "evals"
 
     def _above(self, folder: str, root: str) -> Iterator[str]:
         """Folders above a skill, nearest first, up to its root."""
@@ -166,10 +236,10 @@ class Pairing:
                 return
             current = above
 
-    def _places(self, above: str, folder_name: str, skill_name: str) -> Iterator[list[str]]:
+    def _places(self, above: str, skill: SkillFile, skill_name: str) -> Iterator[list[str]]:
         """Suite files at each place for a skill, in order of precedence."""
         present = self._folders(above)
-        for name in dict.fromkeys((folder_name, skill_name)):
+        for name in dict.fromkeys((skill.folder_name, skill_name)):
             if not name or "/" in name or name in (".", ".."):
                 continue
             for inner in ("tests", "evals"):
@@ -183,6 +253,16 @@ class Pairing:
             for inner in ("skills-test", "examples"):
                 if inner in present and self._has(os.path.join(above, inner), name):
                     yield self._suites_in(os.path.join(above, inner, name, "evals"))
+            if "tests" in present:
+                yield self._suites_in(self._grouped(os.path.join(above, "tests"), name, skill))
+        yield self._plugin_cases(above)
+
+    def _grouped(self, tests: str, name: str, skill: SkillFile) -> str:
+        """`tests/<plugin>/<skill>`; of several the one whose plugin the skill lies in. A path that is not there: none."""
+        groups = [entry.name for entry in self.disk.listing(tests) or () if entry.is_dir() and self._has(entry.path, name)]
+        if len(groups) > 1:
+            groups = [group for group in groups if group in skill.folder.split(os.sep)]
+        return os.path.join(tests, groups[0], name) if len(groups) == 1 else os.path.join(tests, name, name)
 
     def _folders(self, above: str) -> frozenset[str]:
         if above not in self._present:
@@ -236,5 +316,7 @@ def _is_suite_name(name: str) -> bool:
     return name in SUITE_NAMES or (name.endswith(ENDINGS) and _SUITE.fullmatch(name.lower()) is not None)
 
 
-def _is_case_folder(path: str) -> bool:
-    return os.path.exists(os.path.join(path, "case.yaml")) or os.path.exists(os.path.join(path, "prompt.md"))
+def _is_whole(file: SuiteFile) -> bool:
+    """Whether the file is a suite of output cases of its own, and no trigger list."""
+    dialect = suite_file.dialect(file)
+    return dialect is None or (dialect.name != TRIGGER and not dialect.single)

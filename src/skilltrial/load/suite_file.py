@@ -11,21 +11,21 @@ from functools import cache
 from typing import Any
 
 from skilltrial.load import json_text, yaml_text
+from skilltrial.load.beside import Beside
+from skilltrial.load.case_folders import CASE_FOLDERS, case_folders
 from skilltrial.load.dialects import dialect_of, not_read
 from skilltrial.load.discover import Disk
-from skilltrial.load.document import Document, Fault, Level, Notes, decode, read_bytes
+from skilltrial.load.document import Document, Fault, Level, Notes, decode, name_text, read_bytes
 from skilltrial.load.fixtures import Base, Fixtures
-from skilltrial.load.reading import ProseChecks, Reading
+from skilltrial.load.reading import Dialect, ProseChecks, Reading
 from skilltrial.load.trees import Digests
 from skilltrial.records.problems import Problem
 from skilltrial.records.suite import Stage, Suite
 
-ENDINGS = (".json", ".yaml", ".yml")
-
 
 @dataclass(frozen=True, slots=True)
 class SuiteFile:
-    """A parsed file; `document` is broken when it could not be parsed."""
+    """A parsed file, or a folder of cases; `document` is broken when it could not be parsed."""
 
     path: str
     label: str
@@ -36,8 +36,16 @@ class SuiteFile:
     def skill_name(self) -> str | None:
         """The skill the file says it belongs to."""
         value = self.document.value
-        name = value.get("skill_name") if isinstance(value, dict) else None
-        return name if isinstance(name, str) else None
+        names = (value.get(key) for key in ("skill_name", "skill")) if isinstance(value, dict) else ()
+        return next((name for name in names if isinstance(name, str)), None)
+
+    @property
+    def folder(self) -> str:
+        return self.path if self.is_folder else os.path.dirname(self.path)
+
+    @property
+    def is_folder(self) -> bool:
+        return isinstance(self.document.value, dict) and CASE_FOLDERS in self.document.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +69,9 @@ class Owner:
 def parse(path: str, disk: Disk) -> SuiteFile:
     """The file as data. Nothing is reported yet: that depends on whether the file is wanted."""
     label = disk.label(path)
+    if disk.listing(path) is not None:
+        names = [os.path.basename(folder) for folder in case_folders(disk.listing(path))]
+        return SuiteFile(path, label, "", Document({CASE_FOLDERS: list(map(name_text, names))}))
     data = read_bytes(path, json_text.SIZE_CAP)
     if isinstance(data, Fault):
         return SuiteFile(path, label, "", Document(None, (data,), broken=True))
@@ -72,9 +83,9 @@ def parse(path: str, disk: Disk) -> SuiteFile:
     return SuiteFile(path, label, digest, json_text.parse(text) if is_json else yaml_text.parse(text))
 
 
-def is_claimed(file: SuiteFile) -> bool:
-    """Whether some dialect reads the file."""
-    return not file.document.broken and dialect_of(file.document.value) is not None
+def dialect(file: SuiteFile) -> Dialect | None:
+    """The dialect that reads the file."""
+    return None if file.document.broken else dialect_of(file.document.value)
 
 
 def read(
@@ -86,8 +97,8 @@ def read(
         notes.error(fault.rule, fault.found, fault.pointer or (), fault.hint, fault.spot)
     if file.document.broken:
         return None, notes.problems
-    dialect = dialect_of(file.document.value)
-    if dialect is None:
+    reader = dialect(file)
+    if reader is None:
         found, hint = not_read(file.document.value)
         notes.error("unknown-dialect", found, hint=hint)
         return None, notes.problems
@@ -97,18 +108,18 @@ def read(
         skill_id=owner.id,
         skill_name=owner.name,
         folder_name=os.path.basename(owner.folder),
-        fixtures=Fixtures(cache(lambda: _bases(file.path, owner.folder, disk)), digests),
+        fixtures=Fixtures(cache(lambda: _bases(file.folder, owner.folder, disk)), digests),
+        beside=Beside(file.folder, disk, disk.root(file.folder).folder),
         digest=file.digest,
         prose=options.prose,
         stage=options.stage,
     )
-    suite = dialect.read(reading)
+    suite = reader.read(reading)
     return suite, notes.problems
 
 
-def _bases(path: str, skill_folder: str, disk: Disk) -> tuple[Base, ...]:
+def _bases(suite_folder: str, skill_folder: str, disk: Disk) -> tuple[Base, ...]:
     """Where listed files are looked for: the skill, the suite's folder and the one above an `evals/`, the repository."""
-    suite_folder = os.path.dirname(path)
     folders = [("skill", skill_folder)] if skill_folder else []
     if os.path.basename(suite_folder) == "evals":
         folders.append(("skill", os.path.dirname(suite_folder)))

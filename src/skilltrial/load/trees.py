@@ -23,6 +23,10 @@ WORKSPACES = frozenset({"skilltrial-workspace", "agent-skills-workspace", "eval-
 """Folders of results, ours and other tools': they hold assertions and answers, so no agent may see them."""
 
 
+SUITES_INSIDE = {"tests": ("eval.yaml", "eval.yml"), "references": ("evals.yaml", "evals.yml")}
+"""Suites that some repositories keep in other folders of a skill."""
+
+
 class FoundFile:
     """A regular file below a folder."""
 
@@ -178,8 +182,12 @@ def outside_caches(relative: str, name: str) -> bool:
 
 
 def outside_skill(relative: str, name: str) -> bool:
-    """`leave_out` for a skill: caches, version control, results, and at the top `evals/`."""
-    return name in _CACHES or is_workspace(name) or name.endswith(".pyc") or (not relative and name in ("evals", ".venv", "venv"))
+    """`leave_out` for a skill: caches, version control, results, and wherever suites lie in a skill, at the top `evals/`."""
+    if name in _CACHES or is_workspace(name) or name.endswith(".pyc"):
+        return True
+    if not relative:
+        return name in ("evals", "evaluations", ".venv", "venv")
+    return name in SUITES_INSIDE.get(relative, ())
 
 
 def _link_is_fine(name: str, real: str, boundary: str, hidden: str | None, notes: Notes, at: Pointer) -> bool:

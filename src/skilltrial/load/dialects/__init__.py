@@ -27,8 +27,9 @@ def dialect_of(value: Any) -> Dialect | None:
 def not_read(value: Any) -> tuple[str, str]:
     """What is said of a file no dialect claims: what it is and the keys seen; and a hint."""
     name = _unread.name_of(value)
-    what = f"this is the form '{name}', which is not read yet" if name else "this is no form of suite we know"
+    what = f"this is the form '{name}', which is not read" if name else "this is no form of suite we know"
+    hint = "name the folder of all cases" if name and "plugin-eval" in name else None
     return (
         f"{what}; keys seen: {_unread.keys_of(value)}",
-        'read forms: {"evals": [{"prompt": …}]} and lists of {"query": …, "should_trigger": …}',
+        hint or 'the shared form is {"evals": [{"prompt": …}]}; skilltrial convert --help lists the others that are read',
     )

@@ -1,4 +1,4 @@
-"""Forms of suites that are known by name and not read yet, so that an error can say what a file is."""
+"""Forms of suites that are known by name and not read, so that an error can say what a file is."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from skilltrial.load.document import shown
-
-PLUGIN_EVAL = "plugin-eval folders (evals/<case>/case.yaml or prompt.md with graders/)"
 
 
 def name_of(value: Any) -> str | None:
@@ -35,24 +33,9 @@ def _has(value: Any, *keys: str) -> bool:
     return isinstance(value, dict) and all(key in value for key in keys)
 
 
-def _first(value: Any, key: str | None = None) -> Any:
-    items = value.get(key) if key is not None and isinstance(value, dict) else value
-    return items[0] if isinstance(items, list) and items else None
-
-
 _FORMS: tuple[tuple[str, Callable[[Any], bool]], ...] = (
-    ("scenarios", lambda v: isinstance(v, dict) and isinstance(v.get("scenarios"), list)),
-    ("plugin-eval case", lambda v: _has(v, "execution") and isinstance(v["execution"], dict)),
-    ("cases with acceptance", lambda v: _has(_first(v, "cases"), "acceptance")),
-    ("test_cases object", lambda v: _has(v, "test_cases")),
-    ("samples", lambda v: _has(_first(v), "sample_id") or _has(_first(v, "samples"), "sample_id")),
-    ("command-graded task", lambda v: _has(v, "task_id") and (_has(v, "initial_prompt") or _has(v, "success_criteria"))),
+    ("one case of a plugin-eval folder", lambda v: _has(v, "execution") and isinstance(v["execution"], dict)),
     ("tasks with setup and assert code", lambda v: _has(v, "skills", "tasks")),
-    ("task files", lambda v: _has(v, "tasks") and not _has(v, "providers")),
-    ("judge-weighted", lambda v: _has(v, "prompt", "judge")),
-    ("one case per file", lambda v: _has(v, "query") and any(_has(v, key) for key in ("skills", "expected_behavior", "success_criteria"))),
+    ("stimuli", lambda v: _has(v, "stimuli")),
     ("suite with targets", lambda v: isinstance(v, dict) and ("providers" in v or "targets" in v or "tests" in v)),
-    ("question lists", lambda v: _has(_first(v), "question")),
-    ("expect and fail lists", lambda v: _has(_first(v), "expect") or _has(_first(v), "fail")),
-    ("a bare list of cases", lambda v: _has(_first(v), "prompt")),
-)  # fmt: skip
+)

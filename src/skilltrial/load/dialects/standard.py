@@ -38,6 +38,7 @@ class Standard:
 
     name = "standard"
     rank = 50
+    single = False
 
     def claims(self, value: Any) -> bool:
         return isinstance(value, dict) and "evals" in value
@@ -53,7 +54,7 @@ class Standard:
             return None
         check_skill_name(value, reading)
         markers = _markers(value, raw_cases)
-        settings = _settings(value, markers, reading)
+        settings = settings_of(value, markers, reading)
         cases = [read_case(raw, number + 1, ("evals", number), reading, settings) for number, raw in enumerate(raw_cases)]
         kept = [case for case in cases if case is not None]
         unique_ids(kept, notes)
@@ -71,7 +72,9 @@ def _review(value: dict[str, Any], notes: Notes) -> dict[str, Any]:
     if not isinstance(reviewed, bool):
         notes.error("reviewed", "'reviewed' is true or false", ("reviewed",))
     elif not reviewed:
-        notes.say("www", "unreviewed", "this suite is a draft that nobody has reviewed", ("reviewed",), "mend it, then take the key out")
+        notes.say(
+            "www", "unreviewed", "this suite is a draft that nobody has reviewed", ("reviewed",), "mend it, then take the key out"
+        )
         return {"reviewed": False}
     return {}
 
@@ -155,7 +158,7 @@ def _handbook(cases: list[dict[str, Any]]) -> bool:
     )
 
 
-def _settings(value: dict[str, Any], markers: tuple[str, ...], reading: Reading) -> SuiteSettings:
+def settings_of(value: dict[str, Any], markers: tuple[str, ...], reading: Reading) -> SuiteSettings:
     notes = reading.notes
     stage = _choice(value, "stage", _STAGES, notes)
     params: JsonObject = {}

@@ -10,7 +10,7 @@ from skilltrial.load.reading import Reading
 from skilltrial.records.problems import Where
 from skilltrial.records.suite import Case, Check, Suite
 
-_GRADED = ("assertions", "expectations", "checks", "expected_output", "tool_assertions")
+_GRADED = ("assertions", "expectations", "checks", "expected_output", "tool_assertions", "acceptance", "expect", "fail", "rubric")
 _LISTS = ("queries", "cases", "evals")
 _KEYS = frozenset({"id", "name", "query", "prompt", "should_trigger", "expect_skill", "tags"})
 
@@ -20,6 +20,7 @@ class Trigger:
 
     name = "trigger"
     rank = 10
+    single = False
 
     def claims(self, value: Any) -> bool:
         if isinstance(value, dict) and isinstance(value.get("should_trigger"), list):
