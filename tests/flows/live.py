@@ -19,15 +19,16 @@ PATIENCE_S = 90.0
 KEPT = ("PATH", "LANG", "TMPDIR", "PYTHONPATH")
 
 
-def until(holds: Callable[[], object], what: str) -> None:
+def until(holds: Callable[[], object], what: str, process: subprocess.Popen[bytes] | None = None) -> None:
     """Returns as soon as `holds` says so.
 
     Raises:
-        AssertionError: it never did.
+        AssertionError: it never did, or `process` ended first.
     """
     deadline = time.monotonic() + PATIENCE_S
     while not holds():
         assert time.monotonic() < deadline, f"never came: {what}"
+        assert process is None or process.poll() is None or holds(), f"it ended with {process.returncode} before {what}"
         threading.Event().wait(0.01)
 
 

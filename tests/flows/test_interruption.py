@@ -83,8 +83,8 @@ def test_reads_in_flight_do_not_hold_it_up(
         "run", "colours", "--target", "openai:m", "--base-url", server.url, "-n", 3, "-c", 4, env=KEYS
     )  # fmt: skip
     folder = iteration(tmp_path)
-    until(lambda: server.faults.hang and server.stats.in_flight == 4, "four calls that hang")
-    until(lambda: len(journal(folder, "grades")) >= 1, "a finished cell")
+    until(lambda: server.faults.hang and server.stats.in_flight == 4, "four calls that hang", process)
+    until(lambda: len(journal(folder, "grades")) >= 1, "a finished cell", process)
     interrupt(process, number, capsys)
     assert_told_how_to_go_on(process, live)
     assert_sound(folder)
@@ -110,7 +110,7 @@ def test_a_stubborn_adapter_and_its_children_are_gone(
     adapter.write_text(f"#!{sys.executable}\n{ADAPTER}", encoding="utf-8")
     adapter.chmod(0o755)
     process = live.start("run", "colours", "--adapter", "./adapter.py", "--judge", "none")
-    until((tmp_path / "pids").exists, "the adapter with its children")
+    until((tmp_path / "pids").exists, "the adapter with its children", process)
     pids = [int(text) for text in (tmp_path / "pids").read_text().split()]
     assert all(map(lives, pids))
     interrupt(process, number, capsys)
@@ -131,7 +131,7 @@ def test_ctrl_c_again_and_again_does_not_leave_processes_behind(live: Live, new_
     adapter.write_text(f"#!{sys.executable}\n{ADAPTER}", encoding="utf-8")
     adapter.chmod(0o755)
     process = live.start("run", "colours", "--adapter", "./adapter.py", "--judge", "none")
-    until((tmp_path / "pids").exists, "the adapter with its children")
+    until((tmp_path / "pids").exists, "the adapter with its children", process)
     pids = [int(text) for text in (tmp_path / "pids").read_text().split()]
     for _ in range(5):
         process.send_signal(signal.SIGINT)

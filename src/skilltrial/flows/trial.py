@@ -28,7 +28,7 @@ from skilltrial.flows.prepare import Prepared
 from skilltrial.flows.reuse import reuse_baselines
 from skilltrial.formats import native
 from skilltrial.records.evidence import Usage
-from skilltrial.records.journal import StopLine
+from skilltrial.records.journal import Result, StopLine
 from skilltrial.records.plan import Cell
 from skilltrial.records.summary import Summary
 from skilltrial.seams import Done, ExperimentView, Listener, Machine
@@ -86,7 +86,7 @@ def carry_out(
             with opened(experiment, machine, newsroom, targets, cases=cases, answers=answers) as bench:
                 if experiment.plan.options.certify and targets:
                     certify(bench, targets, say)
-                stops = _drain(_queue_for(bench, needs), bench)
+                stops = _drain(_queue_for(bench, needs), bench, 0 in needs)
         finally:
             newsroom.tell("experiment_finished", reason="; ".join(stop.reason for stop in stops) or None)
             newsroom.close()
@@ -104,12 +104,13 @@ def _queue_for(bench: Bench, needs: bytes) -> planning.CellQueue:
     )
 
 
-def _drain(queue: planning.CellQueue, bench: Bench) -> tuple[StopLine, ...]:
+def _drain(queue: planning.CellQueue, bench: Bench, resumed: bool) -> tuple[StopLine, ...]:
     tree, suites, pairs = _TreeWriter(bench), budgets.Suites(bench), Pairs(bench)
 
     def work(cell: Cell) -> Done:
         if reason := suites.rests(cell):
             return Done(cell, "harness_error", reason, Usage(), None, 0, resting=True)
+        tree.begin(cell)
         done = cells.run_cell(cell, bench)
         if not done.resting:
             suites.look(cell)
@@ -125,6 +126,8 @@ def _drain(queue: planning.CellQueue, bench: Bench) -> tuple[StopLine, ...]:
         bench.experiment.append_stop(stop)
     if not stops:
         pairs.rest()
+    if resumed:
+        tree.mend()
     return stops
 
 
@@ -159,13 +162,31 @@ class _TreeWriter:
         self.bench = bench
         self.out = FolderOut(bench.experiment.folder, bench.machine.redactor)
 
+    def begin(self, cell: Cell) -> None:
+        """What there is of an earlier attempt is not whole any more."""
+        if self._wanted(cell):
+            self._mark(cell).unlink(missing_ok=True)
+
     def write(self, cell: Cell) -> None:
+        if self._wanted(cell) and not self.bench.machine.stopping():
+            native.write_cell(self.bench.experiment.result_of(cell), self.bench.experiment, self.out)
+
+    def mend(self) -> None:
+        """Writes the folders that a killed or interrupted process did not get to."""
+        for result in self.bench.experiment.results():
+            if result.evidence is not None and self._wanted(result.cell) and not (mark := self._mark(result.cell)).exists():
+                for half in mark.parent.rglob(".*.tmp"):  # files that were being written when it was killed
+                    half.unlink()
+                native.write_cell(result, self.bench.experiment, self.out)
+
+    def _wanted(self, cell: Cell) -> bool:
         wanted = self.bench.plan.options.tree
         if wanted is None:
             wanted = self.bench.backends[cell.target].capabilities.files
-        wanted = wanted or bool(self.bench.plan.hooks.post_grade)  # hooks are told where the folder is
-        if wanted and not self.bench.machine.stopping():
-            native.write_cell(self.bench.experiment.result_of(cell), self.bench.experiment, self.out)
+        return wanted or bool(self.bench.plan.hooks.post_grade)  # hooks are told where the folder is
+
+    def _mark(self, cell: Cell) -> Path:
+        return self.bench.experiment.folder / native.cell_folder(Result(cell, None, None)) / native.MARK
 
 
 @contextmanager

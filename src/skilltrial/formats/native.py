@@ -14,6 +14,8 @@ from skilltrial.records.plan import Plan
 from skilltrial.records.summary import Rate, Spread, Summary
 from skilltrial.seams import ExperimentView, Out
 
+MARK = "run_meta.json"
+
 
 class Native:
     """Writes `<skill>/eval-<id>/<target>/<arm>/run-K/` and `<skill>/benchmark.json`. A view: the journal stays the truth."""
@@ -40,14 +42,13 @@ def cell_folder(result: Result) -> str:
 
 
 def write_cell(result: Result, experiment: ExperimentView, out: Out) -> None:
-    """All files of one cell."""
+    """All files of one cell, `run_meta.json` last: where it stands, the folder is whole."""
     evidence = experiment.evidence(result)
     if evidence is None:
         return
     folder = cell_folder(result)
     _write_outputs(folder, evidence, experiment, out)
     _write_json(out, f"{folder}/timing.json", {**timing(evidence), **_over_budget(result)})
-    _write_json(out, f"{folder}/run_meta.json", meta(result, evidence, experiment.plan))
     if result.grading is not None:
         _write_json(out, f"{folder}/grading.json", _grading(result.grading.grades))
         calls = experiment.transcript(result)
@@ -56,6 +57,7 @@ def write_cell(result: Result, experiment: ExperimentView, out: Out) -> None:
     if evidence.events is not None:
         lines = "".join(event.to_json(exclude_none=True) + "\n" for event in evidence.events)
         out.write(f"{folder}/events.jsonl", lines)
+    _write_json(out, f"{folder}/{MARK}", meta(result, evidence, experiment.plan))
 
 
 def write_hooks(result: Result, runs: Sequence[HookRun], out: Out) -> None:
