@@ -62,4 +62,5 @@ def get(family: str, name: str) -> Any:
 
     close = get_close_matches(name, names(family), 1)
     hint = f"did you mean '{close[0]}'? " if close else ""
-    raise UsageError(f"no {family.rstrip('s')} called '{name}'", f"{hint}there are: {', '.join(names(family))}")
+    kind = family.removesuffix("es") if family.endswith("xes") else family.rstrip("s")
+    raise UsageError(f"no {kind} called '{name}'", f"{hint}there are: {', '.join(names(family))}")

@@ -234,6 +234,7 @@ def _record(
         read=read,
         states=states,
         sandbox=workspace.place.level if workspace else "none",
+        walls=getattr(workspace.place, "facts", None) if workspace else None,
         redactor=bench.machine.redactor,
         blobs=bench.experiment.blobs,
         source="answered" if _able(cell, bench).deferred else "ran",

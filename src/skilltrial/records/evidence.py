@@ -190,6 +190,9 @@ class Evidence(Record):
     """JSON blob of what was sent; equal for equal cells."""
     warnings: tuple[str, ...] = ()
     sandbox: str = "none"
+    """Level it was started at."""
+    walls: dict[str, str] = {}
+    """Of that level: network, version of the program that made the walls, image. Empty at `none`."""
     model: str | None = None
     program_version: str | None = None
     redactions: int = 0
