@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from skilltrial import store
+from skilltrial.flows.answers import accept
+
 from .conftest import HELPFUL, script
 from .stored import assert_whole, iteration, journal, packed, results
 
@@ -353,3 +356,25 @@ def test_submitting_nothing_says_what_waits(skilltrial: Any, new_skill: Any, col
     skilltrial("run", new_skill(colours), "--target", "manual")
     said = skilltrial("submit")
     assert said.code == 2 and "no answer yet" in said.err and "8 tasks wait" in said.err
+
+
+def test_what_packets_cannot_do_is_refused_before_one_is_written(
+    skilltrial: Any, new_skill: Any, colours: Any, tmp_path: Path
+) -> None:
+    skill = new_skill(colours)
+    said = skilltrial("run", skill, "--target", "fake", "--judge", "manual", "--judge-mode", "pairwise")
+    assert said.code == 2 and "answers at once" in said.err
+    assert not (tmp_path / "skilltrial-workspace").exists()
+
+
+def test_an_accepted_answer_survives_a_kill_before_it_is_carried_on(
+    skilltrial: Any, new_skill: Any, colours: Any, tmp_path: Path
+) -> None:
+    skilltrial("run", new_skill(colours), "--target", "manual")
+    answer_all(skilltrial)
+    folder = iteration(tmp_path)
+    with store.open_(folder, write=True) as opened:
+        assert len(accept(opened, ())) == 8
+    assert waiting(skilltrial) == [] and journal_is_empty(tmp_path)
+    assert skilltrial("submit").code == 0
+    assert_whole(folder)

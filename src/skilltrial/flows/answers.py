@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from skilltrial.backends.manual import CONTEXT, PROMPT
 from skilltrial.errors import UsageError
 from skilltrial.flows.newsroom import now
-from skilltrial.flows.packets import ANSWER, Answer, Packets
+from skilltrial.flows.packets import ANSWER, QUESTIONS, RUNS, Answer, Packets
 from skilltrial.records.packets import AnswerLine, PacketLine
 from skilltrial.store import Experiment
 from skilltrial.system.files import digest, read_capped
@@ -31,7 +31,10 @@ class Waiting(NamedTuple):
 def waiting(experiment: Experiment) -> Waiting:
     """The folders of all packets that an answer is waited for; nothing is written."""
     packets = Packets(experiment.folder)
-    left = [line for line in _open(experiment, packets) if line.packet not in packets.accepted]
+    taken = {
+        name for name in packets.accepted if any((packets.folder / kind / name / ANSWER).is_file() for kind in (RUNS, QUESTIONS))
+    }
+    left = [line for line in _open(experiment, packets) if line.packet not in taken]
     return Waiting(
         tuple(sorted(packets.place(line) for line in left if line.about == "run")),
         tuple(sorted(packets.place(line) for line in left if line.about == "judge")),

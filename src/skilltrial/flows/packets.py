@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from skilltrial.errors import CellError
+from skilltrial.errors import CellError, UsageError
 from skilltrial.flows.newsroom import now
 from skilltrial.flows.watch import CellWatch
 from skilltrial.graders import NO_REPOSITORY, contract
 from skilltrial.records.evidence import AgentRun, Timing, Usage
 from skilltrial.records.grades import Grade
 from skilltrial.records.packets import AnswerLine, PacketLine, PacketsLine, SpentLine
-from skilltrial.records.plan import Cell, SetAside, Target
+from skilltrial.records.plan import Cell, Judge, SetAside, Target
 from skilltrial.records.suite import Limits, Stage, Suite, landed
 from skilltrial.seams import Awaiting, Command, Exit, Job, Question, Stop, Watch
 from skilltrial.system.files import Appender, Entry, Manifest, digest
@@ -219,6 +219,18 @@ def undecided(grades: Sequence[Grade]) -> tuple[Grade, ...]:
 
 
 # ---------------------------------------------------------------- what cannot be graded from a packet
+def refuse(targets: Sequence[Target], judge: Judge | None, source_repo: str | None) -> None:
+    """Raises UsageError for what packets cannot do: two answers compared by one reply, a repository to work in."""
+    if judge is not None and judge.target.deferred and judge.mode == "pairwise":
+        raise UsageError(
+            "--judge-mode pairwise needs a judge that answers at once", "name one, for example --judge openai:gpt-5-mini"
+        )
+    if source_repo is not None and any(target.deferred for target in targets):
+        raise UsageError(
+            "--source-repo: packets hold the files of a case and no repository", "list the files it needs as fixtures"
+        )
+
+
 def set_aside(suites: Sequence[Suite], targets: Sequence[Target]) -> tuple[SetAside, ...]:
     """Contract rows about the repository, on targets that answer later."""
     return tuple(

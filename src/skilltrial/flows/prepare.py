@@ -98,6 +98,7 @@ def plan_trial(
         say("warning: --source-repo: no target works in a folder, so the repository is not used")
     if probe:
         targets = _versioned(targets, probe_all(targets, judge, machine))
+    packets.refuse([planned.target for planned in targets], judge, config.source_repo)
     cannot = packets.set_aside(material.suites, [planned.target for planned in targets])
     material = material._replace(set_aside=(*material.set_aside, *cannot))
     history = store.timings(workspace)
