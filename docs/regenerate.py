@@ -69,18 +69,24 @@ def command_pages() -> str:
         context = click.Context(skilltrial, info_name="skilltrial")
         command = skilltrial.get_command(context, name)
         assert command is not None, name
-        inner = click.Context(command, info_name=name, parent=context)
-        options = [
-            option for option in command.get_params(inner) if isinstance(option, click.Option) and "--help" not in option.opts
-        ]
-        rows = [row for option in options if (row := option.get_help_record(inner))]
-        usage = command.get_usage(inner).removeprefix("Usage: ").replace("\n", " ")
-        table = "\n".join(
-            ["| option | what it does |", "|---|---|", *(f"| `{_cell(first)}` | {_cell(second)} |" for first, second in rows)]
-        )
-        about = " ".join((command.help or "").partition("\b")[0].split())
-        parts.append(f"### {name}\n\n    {' '.join(usage.split())}\n\n{about}" + (f"\n\n{table}" if rows else ""))
+        parts += _command_page(name, command, context)
     return "\n\n".join(parts)
+
+
+def _command_page(title: str, command: click.Command, parent: click.Context) -> list[str]:
+    """The command's part, and those of its subcommands."""
+    inner = click.Context(command, info_name=command.name, parent=parent)
+    options = [option for option in command.get_params(inner) if isinstance(option, click.Option) and "--help" not in option.opts]
+    rows = [row for option in options if (row := option.get_help_record(inner))]
+    usage = command.get_usage(inner).removeprefix("Usage: ").replace("\n", " ")
+    table = "\n".join(
+        ["| option | what it does |", "|---|---|", *(f"| `{_cell(first)}` | {_cell(second)} |" for first, second in rows)]
+    )
+    about = " ".join((command.help or "").partition("\b")[0].split())
+    parts = [f"### {title}\n\n    {' '.join(usage.split())}\n\n{about}" + (f"\n\n{table}" if rows else "")]
+    for name, below in command.commands.items() if isinstance(command, click.Group) else ():
+        parts += _command_page(f"{title} {name}", below, inner)
+    return parts
 
 
 def pages() -> dict[Path, str]:

@@ -102,7 +102,7 @@ class AdapterRunner:
 
     def _whole(self, job: Job, watch: Watch) -> AgentRun:
         """Version 1: one object, read when it has ended."""
-        sent = self._request(job)
+        sent = self.request(job)
         ended = _program.run_to_end(job, watch, self._command(sent), self.adapter.max_output_bytes)
         if isinstance(ended, _program.Failure):
             return _program.failed(ended, sent=sent)
@@ -119,7 +119,7 @@ class AdapterRunner:
 
     def _streamed(self, job: Job, watch: Watch) -> AgentRun:
         """Version 2: lines, read as they come. What was told before it was ended is kept, and so is a late result's usage."""
-        sent = _streamed.request(self._request(job), job.limits.timeout_s)
+        sent = self.request(job)
         reader = _streamed.Reader()
 
         def hear(line: bytes) -> Stop | None:
@@ -158,11 +158,13 @@ class AdapterRunner:
         failure = _program.Failure("infrastructure_error", reason)
         return _program.failed(failure, ended, sent=sent, logs=logs, usage=usage or Usage())
 
-    def _request(self, job: Job) -> JsonObject:
+    def request(self, job: Job) -> JsonObject:
+        """What the adapter is told, in the words of its version."""
         root = _program.place_of(job).root
         skill = job.skills[0] if job.skills else None
         path = str(root / self.adapter.skill_dir / safe_name(skill.name)) if skill else None
-        return _handbook.request(job.prompt, skill, path, job.fixtures or EMPTY_TREE, str(root))
+        first = _handbook.request(job.prompt, skill, path, job.fixtures or EMPTY_TREE, str(root))
+        return first if self.adapter.protocol == 1 else _streamed.request(first, job.limits.timeout_s)
 
     def _run(
         self, job: Job, ended: _program.Ended, response: _handbook.Response, sent: JsonObject, logs: dict[str, bytes]

@@ -20,6 +20,7 @@ FIRST = {
     "agents": "Which backends work on this machine, and why not.",
 }
 MORE = {
+    "adapter": "Does a program keep to the adapter protocol?",
     "list": "Skills and suites found, and how they pair.",
     "plan": "What `run` would do: cells, calls, cost; runs nothing.",
     "task": "One task typed by hand, with and without a skill.",
