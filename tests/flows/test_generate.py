@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -184,3 +186,29 @@ def test_a_judge_that_cannot_be_reached_is_no_draft(skilltrial: Any, skill: Path
     down = script(tmp_path / "down.json", {"outcome": "infrastructure_error", "reason": "rate limit"})
     said = skilltrial("generate", skill, "--judge", f"fake:{down}")
     assert said.code == 2 and "rate limit" in said.err and not (skill / "evals").exists()
+
+
+def test_an_agent_program_can_draft_the_suite(
+    skilltrial: Any, skill: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    program = folder / "claude"
+    agent = Path(__file__).parents[1] / "fakes" / "agent.py"
+    program.write_text(f"#!{sys.executable}\n{agent.read_text(encoding='utf-8')}", encoding="utf-8")
+    program.chmod(0o755)
+    done = {
+        "type": "result",
+        "subtype": "success",
+        "is_error": False,
+        "num_turns": 1,
+        "result": json.dumps(draft()),
+        "usage": {"output_tokens": 1},
+    }
+    (folder / "claude.json").write_text(json.dumps({"prints": [done]}))
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "key-for-a-test")
+    monkeypatch.setenv("SKILLTRIAL_SANDBOX", "none")  # the fake writes beside itself
+    said = skilltrial("generate", skill, "--judge", "claude-code:haiku")
+    assert said.code == 0, said.err
+    assert len(suite_of(skill)["evals"]) == 5

@@ -59,7 +59,7 @@ def _some(number: int, word: str) -> str:
 
 def _open(experiment: Experiment, packets: Packets) -> Iterator[PacketLine]:
     """Packets whose answer the experiment still needs."""
-    needs = {todo.cell.id: todo for todo in experiment.remaining()}
+    needs = {todo.cell.id: todo for todo in experiment.remaining()} if packets.lines else {}
     for line in packets.lines:
         todo = needs.get(line.cell)
         if todo is None or line.packet in packets.spent:
