@@ -6,6 +6,7 @@ import json
 import random
 import time
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from skilltrial.chat import anthropic, openai, retry
@@ -237,6 +238,7 @@ class _Tries:
         )
 
 
+@lru_cache(maxsize=256)
 def join(base_url: str, path: str) -> str:
     """Base URL and path; what the base already has of the path's start is not repeated, and its query stays at the end."""
     base, mark, query = base_url.partition("?")

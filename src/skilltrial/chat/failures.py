@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -36,6 +37,7 @@ class Failure(NamedTuple):
     interrupted: bool = False
 
 
+@lru_cache(maxsize=256)
 def shown(url: str) -> str:
     """The URL without user, password, query and fragment."""
     parts = urlsplit(url)
