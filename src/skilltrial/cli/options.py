@@ -304,8 +304,7 @@ def _targets(given: dict[str, Any], say: Callable[[str], None]) -> tuple[Any, ..
     from skilltrial.records.config import TargetConfig
 
     texts = [*given.get("targets", ()), *given.get("targets_agent", ())]
-    texts += [part.strip() for part in given.get("runners", "").split(",") if part.strip()]
-    targets = []
+    targets = _runners(given.get("runners", ""))
     for text in texts:
         target, note = parse_target(text)
         if note:
@@ -325,6 +324,19 @@ def _targets(given: dict[str, Any], say: Callable[[str], None]) -> tuple[Any, ..
     return tuple(_with_models(targets, given))
 
 
+def _runners(text: str) -> list[Any]:
+    """skill-ab-eval's comma list: a backend's name, or that of a script `runners/NAME.sh`."""
+    from skilltrial.load.targets import ALIASES, is_backend, parse_target
+    from skilltrial.records.config import TargetConfig
+
+    names = [part.strip() for part in text.split(",") if part.strip()]
+    known = {name: name.partition(":")[0] for name in names}
+    return [
+        parse_target(name).target if is_backend(head) or head in ALIASES else TargetConfig(backend="runner", model=name)
+        for name, head in known.items()
+    ]
+
+
 def _speaking(targets: list[Any], version: int) -> list[Any]:
     """The targets, adapters among them spoken to in this version."""
     if not any(target.backend == "adapter" for target in targets):
@@ -342,6 +354,8 @@ def _with_models(targets: list[Any], given: dict[str, Any]) -> list[Any]:
     bare = [model for model in models if "=" not in model]
     if "openai_model" in given:
         named.setdefault("openai", given["openai_model"])
+    elif "runners" in given and not bare:
+        named.setdefault("openai", "gpt-4o-mini")  # what skill-ab-eval takes
     changed = []
     for target in targets:
         model = named.pop(target.name or "", None) or named.get(target.backend) or (bare[-1] if bare else None)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from skilltrial import graders, load, store
 from skilltrial import plan as planning
 from skilltrial.errors import BadInput, UsageError
-from skilltrial.flows import git_state, packets
+from skilltrial.flows import git_state, packets, runner_scripts
 from skilltrial.flows.newsroom import now
 from skilltrial.flows.targets import Planned, judge_for, judge_levelled, levelled, probe_all, resolve
 from skilltrial.records.checks import JUDGED
@@ -88,6 +88,7 @@ def plan_trial(
     config = git_state.with_source(config, Path.cwd(), machine)
     suites, aside = git_state.set_aside(material.suites, config, machine.environ)
     material = material._replace(suites=suites, set_aside=(*material.set_aside, *aside))
+    config = runner_scripts.found(config, suites, Path.cwd())
     targets = levelled(resolve(config, machine, say), config, machine, say)
     asked = any(check.type in JUDGED for suite in material.suites for case in suite.cases for check in case.checks)
     asked = asked or config.judge_mode == "pairwise"

@@ -9,6 +9,7 @@ from pathlib import Path
 from skilltrial import load
 from skilltrial.errors import BadInput, UsageError
 from skilltrial.flows.prepare import Material, Prepared
+from skilltrial.plan.notes import judge_notes
 from skilltrial.records.config import Config
 from skilltrial.records.plan import WITHOUT_SKILL
 from skilltrial.records.problems import Where
@@ -95,7 +96,7 @@ def without_a_skill(prepared: Prepared) -> Prepared:
             "groups": tuple(group for group in plan.groups if group.arm == WITHOUT_SKILL),
             "contrasts": (),
             "gate": plan.gate.model_copy(update={"cases": "none"}),
-            "warnings": (),
+            "warnings": tuple(judge_notes(plan.judge, plan.targets)),
         }
     )
     return replace(prepared, plan=kept)

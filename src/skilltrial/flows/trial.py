@@ -222,6 +222,8 @@ def interruptible(stopping: Stopping, experiment: Experiment) -> Iterator[None]:
 def conclude(experiment: Experiment, machine: Machine, *, ran: bool = False) -> Summary:
     """Computes the Summary and writes it with `report.md`, the HTML page and the benchmark files.
 
+    From here on the experiment shows its plan as it is stored, secrets masked: nothing is run any more, all of it is printed.
+
     `ran`: something was run, so that post-run hooks come after the summary is written; it then tells of them too.
     """
     summary = analyze.summary(experiment)
@@ -229,6 +231,8 @@ def conclude(experiment: Experiment, machine: Machine, *, ran: bool = False) -> 
     if ran and Hooks(experiment, machine).after():
         summary = analyze.summary(experiment)
         experiment.write_summary(summary)
+    if not experiment.plan.redactions:
+        experiment.plan = store.plan_of(experiment.folder)  # a secret quoted by HTML or CSV would look like none
     out = FolderOut(experiment.folder, machine.redactor)
     native.write_benchmarks(summary, out)
     for name in ("markdown", "html"):

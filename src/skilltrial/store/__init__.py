@@ -4,7 +4,7 @@ from skilltrial.store.blobs import FolderBlobs
 from skilltrial.store.experiment import Experiment
 from skilltrial.store.folders import experiments, locate
 from skilltrial.store.index import Need, Spent
-from skilltrial.store.opening import create, open_
+from skilltrial.store.opening import create, open_, plan_of
 from skilltrial.store.reading import Todo
 from skilltrial.store.reuse import Reusable, reusable
 from skilltrial.store.timings import timings
@@ -20,6 +20,7 @@ __all__ = [
     "experiments",
     "locate",
     "open_",
+    "plan_of",
     "reusable",
     "timings",
 ]

@@ -67,7 +67,7 @@ def open_(folder: Path, *, write: bool = False, redactor: Redactor | None = None
     Raises:
         UsageError: no experiment of ours, made by a newer major version, or (for writing) in use by another process.
     """
-    plan = _plan(folder)
+    plan = plan_of(folder)
     lock = WriterLock(folder) if write else None
     try:
         index = Index(plan)
@@ -88,7 +88,12 @@ def open_(folder: Path, *, write: bool = False, redactor: Redactor | None = None
     return experiment
 
 
-def _plan(folder: Path) -> Plan:
+def plan_of(folder: Path) -> Plan:
+    """The plan as it is stored, its secrets masked.
+
+    Raises:
+        UsageError: there is none, it cannot be read, or another version wrote it.
+    """
     path = folder / PLAN
     try:
         data = path.read_bytes()
