@@ -153,3 +153,19 @@ def test_a_runner_is_also_found_by_path_and_one_that_is_nowhere_is_told_before_t
     assert skilltrial("run", "colours", "--target", "runner:./elsewhere.sh", "--gate", "none").code == 0
     said = skilltrial("run", "colours", "--runners", "nobody")
     assert said.code == 2 and "there is no runner 'nobody'; looked for" in said.err and "runners/nobody.sh" in said.err
+
+
+def test_the_commands_of_the_guide_are_commands(skilltrial: Any) -> None:
+    """Their options exist; that they run is shown above and in tests/flows/test_pairs.py."""
+    import shlex
+
+    from skilltrial.cli import skilltrial as group
+
+    page = (TESTS.parent / "docs" / "guides" / "comparing-agents.md").read_text(encoding="utf-8")
+    lines = [line.strip() for line in page.splitlines() if line.startswith("    skilltrial ")]
+    assert len(lines) == 4
+    for line in lines:
+        _, name, *args = shlex.split(line)
+        command = group.get_command(group.make_context("skilltrial", ["--help"], resilient_parsing=True), name)
+        assert command is not None
+        command.make_context(name, args)
