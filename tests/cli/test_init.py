@@ -27,7 +27,7 @@ def test_a_suite_added_to_a_skill_validates(tmp_path: Path, capsys: pytest.Captu
     (tmp_path / "mine" / "SKILL.md").write_text("---\nname: mine\ndescription: Does one thing. Use it for that.\n---\n\nGo.\n")
     assert exit_code_of(["init", "mine"]) == 0
     assert exit_code_of(["validate", "mine", "--level", "strict"]) == 0
-    assert "3 cases: 0 errors, 0 warnings" in capsys.readouterr().out
+    assert "3 cases: 0 errors, 2 warnings" in capsys.readouterr().out
 
 
 def test_a_second_time_nothing_is_touched(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,6 +26,10 @@ SAMPLES: dict[str, dict[str, Any]] = {
     "json_path": {"json_path": "a"},
     "json_schema": {"json_schema": {"type": "object"}},
     "name": {"name": "x"},
+    "paths": {"paths": ["a.txt"]},
+    "commands": {"commands": ["x", "y"]},
+    "before": {"before": {"name": "x"}},
+    "after": {"after": {"name": "y"}},
 }
 
 
