@@ -358,3 +358,19 @@ def test_a_new_dialect_is_one_file(write: Write, monkeypatch: pytest.MonkeyPatch
     assert {"standard", "trigger", "plugin-eval", "scenarios"} <= names
     assert len(names) == len(dialects.all_dialects())
     assert all(isinstance(dialect.rank, int) for dialect in dialects.all_dialects())
+
+
+@pytest.mark.parametrize("pattern", ["skills/**", "skills/*", "tools/*", "./skills/*", "*", "lib/skills/*"])
+@pytest.mark.parametrize("inside", [False, True])
+def test_patterns_are_relative_to_the_root_to_the_root_by_its_name_or_to_the_working_folder(
+    write: Write, pattern: str, inside: bool
+) -> None:
+    root = write({"lib/skills/tools/SKILL.md": None, "lib/skills/tools/evals/evals.json": SUITE})
+    paths, cwd = (("skills",), root / "lib") if inside else (("lib/skills",), root)
+    fits = pattern != "tools/*" and not (inside and pattern == "lib/skills/*")
+    config = Config(paths=paths, include=(pattern,))
+    if fits:
+        assert [skill.id for skill in project(config, cwd).skills] == ["tools"]
+    else:
+        with pytest.raises(UsageError, match="leave none"):
+            project(config, cwd)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from skilltrial.load import prose
@@ -17,15 +18,15 @@ SENTENCE_KEYS = ("assertions", "expectations", "expected_behavior", "criteria")
 
 def checks_of(
     raw: dict[str, Any],
-    expected: str | None,
     should_trigger: bool,
     at: Pointer,
     reading: Reading,
     *,
     routed: bool,
     refuse_unknown: bool,
+    more: Sequence[Check] = (),
 ) -> list[Check]:
-    """The checks that a case lists, in the order of the file. Ids are unique within it."""
+    """The checks that a case lists, in the order of the file, `more` among those of the program. Ids are unique within it."""
     notes = reading.notes
     checks: list[Check | None] = []
     for number, (item, spot) in enumerate(_items(raw, ("checks",), at, reading), 1):
@@ -34,6 +35,7 @@ def checks_of(
             if isinstance(item, dict)
             else sentence(item, spot, notes, f"check-{number}")
         )
+    checks += more
     seen: set[str] = set()
     for number, (item, spot) in enumerate(_items(raw, SENTENCE_KEYS, at, reading), 1):
         if isinstance(item, dict):

@@ -9,13 +9,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from skilltrial.load import runtime_checks
 from skilltrial.load.assertions import checks_of, stand_in
 from skilltrial.load.document import Notes, Pointer, pointer_text, shown
 from skilltrial.load.fixtures import check_mentions
 from skilltrial.load.reading import Reading
 from skilltrial.records.problems import Where
 from skilltrial.records.record import JsonObject
-from skilltrial.records.suite import EMPTY_TREE, Case, Check, Limits, SideEffects, Stage, Tree
+from skilltrial.records.suite import EMPTY_TREE, Aside, Case, Check, Limits, SideEffects, Stage, Tree
 
 PROMPT_KEYS = ("prompt", "query", "question")
 EXPECTED_KEYS = ("expected_output", "ground_truth")
@@ -42,15 +43,12 @@ _KNOWN = frozenset(
         "id", "name", "eval_name", "files", "params", "judge_params", "tools", "tool_choice", "should_trigger", "force_skill_invocation",
         "stage_files", "side_effect_level", "side_effect_contract", "limits", "timeout_s", "max_turns", "weight", "cluster", "tags",
         "assertions", "expectations", "expected_behavior", "criteria", "checks", "tool_assertions",
-        *PROMPT_KEYS, *EXPECTED_KEYS,
+        *PROMPT_KEYS, *EXPECTED_KEYS, *runtime_checks.KEYS,
     }
 )  # fmt: skip
 _COMMON = frozenset({"id", "prompt", "expected_output", "files", "assertions", "expectations", "checks", "tool_assertions"})
 """What most cases hold and nothing else."""
 _UNREAD = {
-    "runtime_checks": "a later version reads them; 'checks' has file_exists, command_ran and others",
-    "verification": "a later version reads it; a check of type 'command' does the same",
-    "captured_files": "every file a run leaves is kept anyway",
     "must_contain": 'write "checks": [{"id": "…", "type": "contains_all", "values": […]}]',
     "must_not_contain": 'write "checks": [{"id": "…", "type": "not_contains", "value": "…"}]',
 }
@@ -80,6 +78,8 @@ class SuiteSettings:
     """Sentences go through agent-skill-eval's patterns."""
     structured_strict: bool
     """Unknown keys of typed assertions are errors, as in agent-skill-eval."""
+    case_folders: bool = False
+    """`files/<case>/x` is called `files/x` where the case lists no other folder, as in agent-skill-eval."""
 
 
 PLAIN = SuiteSettings(stage="keep", files_base=None, params={}, judge_params={}, tools=(), routed=False, structured_strict=False)
@@ -111,14 +111,12 @@ def read_case(
             "forced-negative", "a case cannot force the skill and say that it should not trigger", (*at, "force_skill_invocation")
         )
     fixtures = (
-        reading.fixtures.tree(raw.get("files"), (*at, "files"), notes, settings.stage, settings.files_base)
+        reading.fixtures.tree(_files(raw, settings), (*at, "files"), notes, settings.stage, settings.files_base)
         if raw.get("files")
         else _no_files(raw, at, notes)
     )
     if checks is None:
-        checks = checks_of(
-            raw, expected, should_trigger, at, reading, routed=settings.routed, refuse_unknown=settings.structured_strict
-        )
+        checks = _listed_checks(raw, case_id, should_trigger, at, reading, settings)
     made: dict[str, Any] = {
         "params": settings.params,
         "judge_params": settings.judge_params,
@@ -145,6 +143,41 @@ def read_case(
         forced=forced,
         where=Where(file=notes.file, pointer=pointer_text(at)),
         **made,
+    )
+
+
+def _files(raw: dict[str, Any], settings: SuiteSettings) -> Any:
+    """The listed files, without the folder that only tells one case's files from another's."""
+    listed = raw["files"]
+    if not settings.case_folders or not isinstance(listed, list):
+        return listed
+    split = {path: path.removeprefix("evals/").split("/") for path in listed if isinstance(path, str)}
+    deep = {path: parts for path, parts in split.items() if len(parts) > 2 and parts[0] == "files"}
+    if len({parts[1] for parts in deep.values()}) != 1:
+        return listed
+    renamed = {path: {"source": path, "path": "/".join(("files", *parts[2:]))} for path, parts in deep.items()}
+    return [renamed.get(path, path) if isinstance(path, str) else path for path in listed]
+
+
+def _listed_checks(
+    raw: dict[str, Any],
+    case_id: str,
+    should_trigger: bool,
+    at: Pointer,
+    reading: Reading,
+    settings: SuiteSettings,
+) -> list[Check]:
+    runtime = runtime_checks.read(raw, at, reading.notes) if raw.keys() & runtime_checks.KEYS else None
+    if runtime:
+        reading.set_aside += [Aside(case=case_id, check=check, reason=reason) for check, reason in runtime.asides]
+    return checks_of(
+        raw,
+        should_trigger,
+        at,
+        reading,
+        routed=settings.routed,
+        refuse_unknown=settings.structured_strict,
+        more=runtime.checks if runtime else (),
     )
 
 

@@ -142,7 +142,8 @@ def _with_owners(discovery: Discovery, pairs: list[tuple[str, str]], pairing: Pa
 
 
 def _selected(files: list[SkillFile], paths: Sequence[str], config: Config, disk: Disk) -> list[SkillFile]:
-    """Skills that `include` and `exclude` leave; patterns match the folder relative to a path given, or to the working folder."""
+    """Skills that `include` and `exclude` leave. Patterns match the folder relative to a path given, to the folder that this lies
+    in, or to the working folder."""
     if not config.include and not config.exclude:
         return files
     bases = [disk.absolute(path) for path in paths] or [disk.cwd]
@@ -151,7 +152,9 @@ def _selected(files: list[SkillFile], paths: Sequence[str], config: Config, disk
 
     def matches(file: SkillFile, patterns: list[re.Pattern[str]]) -> bool:
         names = {file.label, file.folder_name}
-        names |= {name_text(os.path.relpath(file.folder, base)).replace(os.sep, "/") for base in bases}
+        # A base counts with its own name too: `skills/**` is meant below ./skills, wherever that lies.
+        for base in (*bases, *(os.path.dirname(base) for base in bases)):  # noqa: PTH120
+            names.add(name_text(os.path.relpath(file.folder, base)).replace(os.sep, "/"))
         return any(pattern.fullmatch(name) for pattern in patterns for name in names)
 
     kept = [file for file in files if (not included or matches(file, included)) and not matches(file, excluded)]
@@ -162,7 +165,7 @@ def _selected(files: list[SkillFile], paths: Sequence[str], config: Config, disk
 
 def _glob(pattern: str) -> re.Pattern[str]:
     """`**` is anything, `*` anything but '/', all else itself."""
-    parts = re.split(r"(\*\*/?|\*)", pattern.strip("/"))
+    parts = re.split(r"(\*\*/?|\*)", pattern.removeprefix("./").strip("/"))
     return re.compile(
         "".join(
             "(?:.*/)?" if part == "**/" else ".*" if part == "**" else "[^/]*" if part == "*" else re.escape(part)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -67,6 +67,12 @@ class Draft:
                 self.say(item, (*at, key, number))
         else:
             self.reading.notes.error("assertion-form", f"'{key}' is a list of sentences", (*at, key))
+
+    def each(self, raw: Raw, key: str) -> Iterator[tuple[Any, Pointer]]:
+        """Members of a list of the case, with their places; one that stands alone is a list of one."""
+        value = raw.get(key)
+        for number, item in enumerate(value if isinstance(value, list) else [] if value is None else [value]):
+            yield item, (*self.at, key, number)
 
     def set_aside(self, check: str, reason: str, at: Pointer, notes: Notes | None = None) -> None:
         """A check that is not graded here, and why."""

@@ -66,7 +66,7 @@ class Fixtures:
         for number, entry in enumerate(listed):
             spot = (*at, number)
             for ref in self._entry(entry, spot, notes, only):
-                if ref.path in refs:
+                if ref == refs.get(ref.path):
                     notes.warn("file-twice", f"{ref.path} is listed twice", spot)
                     continue
                 place = landing(ref.path, stage)
@@ -88,7 +88,7 @@ class Fixtures:
         if not isinstance(entry, dict) or not all(isinstance(value, str) for value in entry.values()) or not entry:
             notes.error("files-form", "a listed file is a path in quotes, or an object with 'path' and 'source' or 'content'", at)
             return []
-        for key in entry.keys() - _ENTRY:
+        for key in sorted(map(str, entry.keys() - _ENTRY)):
             notes.say("wwe", "unknown-key", f"'{shown(str(key))}' of a listed file is not used", (*at, key))
         path = str(entry.get("path", entry.get("source", "")))
         if why := safe_path(path):

@@ -30,7 +30,7 @@ _TEXT = {
     "must_not_match": ("not_regex", "pattern", True),
 }
 """Option -> check type, the key of its text, whether case counts."""
-_BUDGETS = frozenset({"max_tokens", "max_duration_ms", "max_turns", "max_tool_calls"})
+_BUDGETS = frozenset({"max_tokens", "max_duration_ms", "max_turns"})
 
 
 def add_grader(grader: Any, at: Pointer, notes: Notes, draft: Draft) -> None:
@@ -49,7 +49,7 @@ def add_grader(grader: Any, at: Pointer, notes: Notes, draft: Draft) -> None:
 
     if kind in _RULES:
         _RULES[kind](config, add)
-        for key in config.keys() & _BUDGETS - ({"max_tool_calls"} if kind == "behavior" else set()):
+        for key in sorted(config.keys() & _BUDGETS):
             draft.set_aside(
                 f"{name}.{key}", "budgets are options of a run here (--max-total-tokens-per-case and others)", at, notes
             )

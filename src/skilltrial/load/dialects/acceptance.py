@@ -40,9 +40,8 @@ def _case(raw: Any, position: int, reading: Reading) -> Case | None:
         reading.notes.error("case-form", "a case is an object with a prompt", at)
         return None
     draft = Draft(reading, at)
-    listed = raw.get("acceptance") or []
-    for number, item in enumerate(listed if isinstance(listed, list) else [listed]):
-        _acceptance(item, (*at, "acceptance", number), draft)
+    for item, spot in draft.each(raw, "acceptance"):
+        _acceptance(item, spot, draft)
     name = raw.get("name")
     return draft.case(
         {
@@ -61,6 +60,8 @@ def _case(raw: Any, position: int, reading: Reading) -> Case | None:
 def _acceptance(item: Any, at: Pointer, draft: Draft) -> None:
     if not isinstance(item, dict) or "type" not in item:
         draft.say(item, at)
+    elif not isinstance(item["type"], str):
+        draft.add(item, at)
     elif item["type"] in _SELECTED:
         named = item.get("expected_skill")
         other = {} if named in (None, draft.reading.skill_name, draft.reading.folder_name) else {"skill": named}

@@ -40,9 +40,7 @@ def _expecting(raw: dict[str, Any], number: int, reading: Reading) -> Case | Non
     """What the answer must do, and what it must not."""
     draft = Draft(reading, (number,))
     draft.say_all(raw, (number,), "expect")
-    listed = raw.get("fail") or []
-    for place, text in enumerate(listed if isinstance(listed, list) else [listed]):
-        at = (number, "fail", place)
+    for text, at in draft.each(raw, "fail"):
         draft.say(f"The answer does not do this: {text.strip()}" if isinstance(text, str) and text.strip() else text, at)
     return draft.case(left_over(raw, _LISTS), number + 1, stage="flat")
 

@@ -28,9 +28,8 @@ class CommandTask:
     def read(self, reading: Reading) -> Suite | None:
         value = reading.value
         draft = Draft(reading, ())
-        criteria = value.get("success_criteria") or []
-        for number, item in enumerate(criteria if isinstance(criteria, list) else [criteria]):
-            _criterion(item, ("success_criteria", number), draft)
+        for item, at in draft.each(value, "success_criteria"):
+            _criterion(item, at, draft)
         ends = value.get("run_limits")
         ends = ends if isinstance(ends, dict) else {}
         case = draft.case(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from skilltrial.load.dialects.standard import unique_ids
-from skilltrial.load.draft import Draft, left_over
+from skilltrial.load.draft import Draft, left_over, texts
 from skilltrial.load.reading import Reading
 from skilltrial.records.suite import Case, Suite
 
@@ -64,10 +64,10 @@ def _skill(raw: dict[str, Any], draft: Draft) -> None:
     """Whether this skill is to be loaded, as an indicator."""
     mine = {draft.reading.skill_name, draft.reading.folder_name}
     expected = raw.get("expected_skill")
-    accepted = raw.get("acceptable_skills") or []
+    named = {expected, *texts(raw.get("acceptable_skills"))} if isinstance(expected, str) or expected is None else set()
     if "expected_skill" not in raw and "should_trigger" not in raw:
         return
-    wanted = expected in mine or bool(mine & set(map(str, accepted))) or ("expected_skill" not in raw and raw["should_trigger"])
+    wanted = bool(mine & named) or ("expected_skill" not in raw and raw["should_trigger"])
     loaded = {} if wanted else {"loaded": False}
     draft.add({"type": "loaded_skill", **loaded}, (*draft.at, "expected_skill"), "expected-skill")
 

@@ -51,8 +51,8 @@ def _case(raw: Any, position: int, at: Pointer, reading: Reading) -> Case | None
         reading.notes.error("case-form", "a sample is an object with a prompt", at)
         return None
     draft = Draft(reading, at)
-    for number, item in enumerate(raw.get("assertions") or []):
-        _assertion(item, (*at, "assertions", number), draft)
+    for item, spot in draft.each(raw, "assertions"):
+        _assertion(item, spot, draft)
     draft.say_all(raw, at, "rubric")
     dimensions = raw.get("dimensions")
     for name, text in dimensions.items() if isinstance(dimensions, dict) else ():

@@ -51,8 +51,8 @@ def _case(raw: Any, position: int, reading: Reading) -> Case | None:
         reading.notes.error("case-form", "a scenario is an object with a prompt", at)
         return None
     draft = Draft(reading, at)
-    for number, item in enumerate(raw.get("assertions") or []):
-        _assertion(item, (*at, "assertions", number), draft)
+    for item, spot in draft.each(raw, "assertions"):
+        _assertion(item, spot, draft)
     for key, kind in (("expect_tools", "tool_called"), ("reject_tools", "tool_not_called")):
         for tool in texts(raw.get(key)):
             draft.add({"type": kind, "name": tool}, (*at, key))
@@ -95,7 +95,7 @@ def _files(setup: Any, at: Pointer, reading: Reading) -> list[Any]:
         listed += [name for name in reading.beside.names() if not _is_suite(name, reading)]
     files = setup.get("files") or []
     listed += files if isinstance(files, list) else [files]
-    for key in setup.keys() - {"copy_test_files", "files"}:
+    for key in left_over(setup, ("copy_test_files", "files")):
         why = _SET_UP.get(key, "it is not known here")
         if why and setup[key]:
             reading.notes.warn("not-run", f"'{key}' of the set-up is not followed: {why}", (*at, key))

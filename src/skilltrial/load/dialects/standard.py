@@ -6,6 +6,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import Any, get_args
 
+from skilltrial.load import runtime_checks
 from skilltrial.load.cases import SuiteSettings, params_of, read_case, told_unknown_key, tools_of
 from skilltrial.load.document import Notes, shown
 from skilltrial.load.reading import Reading
@@ -20,7 +21,7 @@ _ASE_PY_TYPES = frozenset(
     {"file_exists", "file_not_exists", "file_contains", "file_not_contains", "file_unchanged", "command_ran", "command_not_ran", "tests_pass",
      "git_clean", "json_path", "json_path_not_exists"}
 )  # fmt: skip
-_ASE_NPM_KEYS = frozenset({"params", "tools", "tool_choice", "tool_assertions"})
+_ASE_NPM_KEYS = frozenset({"params", "tools", "tool_choice", "tool_assertions"}) | runtime_checks.KEYS
 _NAMES = {
     "skill-creator": "skill-creator",
     "ase-npm": "agent-skills-eval",
@@ -123,7 +124,9 @@ def _markers(value: dict[str, Any], cases: list[Any]) -> tuple[str, ...]:
         found.append("skill-creator")
     if keys & _ASE_NPM_KEYS or "defaults" in value:
         found.append("ase-npm")
-    if keys & _ASE_PY_KEYS or ("assertions" in keys and _structured(objects)):
+    # agent-skills-eval's agent runs have a should_trigger of their own.
+    own = _ASE_PY_KEYS - ({"should_trigger"} if keys & runtime_checks.KEYS else set())
+    if keys & own or ("assertions" in keys and _structured(objects)):
         found.append("ase-py")
     if "files" in keys and any(_placeholders(case) for case in objects):
         found.append("skill-ab-eval")
@@ -181,6 +184,7 @@ def settings_of(value: dict[str, Any], markers: tuple[str, ...], reading: Readin
         tools=tools,
         routed=reading.prose == "ase" or (reading.prose == "auto" and "ase-py" in markers),
         structured_strict="ase-py" in markers and "handbook" not in markers and "ase-npm" not in markers,
+        case_folders="ase-py" in markers and stage is None and reading.stage is None,
     )
 
 

@@ -100,7 +100,7 @@ def _case(inner: Reading, at: Pointer, position: int, shared: list[Any], config:
     for number, grader in enumerate(shared):
         add_grader(grader, ("graders", number), reading.notes, draft)
     inputs, expected = raw["inputs"], raw.get("expected")
-    for key in inputs.keys() - {"prompt", "files", "context"}:
+    for key in left_over(inputs, ("prompt", "files", "context")):
         inner.notes.warn("not-run", f"'{key}' of the inputs is not followed here", (*at, "inputs", key))
     return draft.case(
         {
@@ -132,7 +132,7 @@ def _expected(expected: Any, at: Pointer, draft: Draft) -> None:
     if isinstance(expected.get("should_trigger"), bool):
         loaded = {} if expected["should_trigger"] else {"loaded": False}
         draft.add({"type": "loaded_skill", **loaded}, (*at, "should_trigger"), "triggered")
-    for key in expected.keys() - {"output_contains", "output_not_contains", "should_trigger"}:
+    for key in left_over(expected, ("output_contains", "output_not_contains", "should_trigger")):
         draft.set_aside(f"expected.{key}", "there is no counterpart of it here", (*at, key))
 
 
