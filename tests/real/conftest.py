@@ -64,7 +64,7 @@ def run_once(
     """`run_once(program, scene, seconds, level, **limits)` runs a program through its backend, in a workspace of its own."""
     from scripted.programs import MODELS, path_for
 
-    def one(program: str, scene: Any, seconds: float = 90.0, level: str = "none", **limits: Any) -> Ended:
+    def one(program: str, scene: Any, seconds: float = 90.0, level: str = "none", network: str = "on", **limits: Any) -> Ended:
         server = model(scene)
         monkeypatch.setenv("PATH", path_for(program))
         target = Target(name="t", backend=program, value=MODELS[program], options={"base_url": server.url})
@@ -79,7 +79,7 @@ def run_once(
                     skills=(),
                     skill_dir=None,
                     blobs=blobs,
-                    access=Access(readable=backend.installation(machine)),
+                    access=Access(network, backend.installation(machine), hosts=backend.hosts()),
                     git=True,
                     memory=getattr(backend, "memory", True),
                 )
