@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from skilltrial.system.environment import callers, clean, is_session_mark, session_marks
+from skilltrial.system.environment import callers, clean, is_session_mark, named_files, session_marks, without_proxies
 
 HOME = Path("/place/home")
 CALLER = {
@@ -73,3 +73,18 @@ def test_settings_are_no_marks(name: str) -> None:
 
 def test_marks_are_listed_in_order() -> None:
     assert session_marks(CALLER) == ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT")
+
+
+def test_files_that_variables_name_are_told_of() -> None:
+    environ = {
+        "NODE_EXTRA_CA_CERTS": "/a.pem",
+        "SSL_CERT_FILE": "/b.pem",
+        "NODE_USE_SYSTEM_CA": "1",
+        "HTTPS_PROXY": "http://p",
+        "X": "/x",
+    }
+    assert named_files(environ) == ("/a.pem", "/b.pem")
+
+
+def test_proxies_can_be_left_out() -> None:
+    assert without_proxies({"HTTPS_PROXY": "p", "no_proxy": "n", "PATH": "/bin"}) == {"PATH": "/bin"}
