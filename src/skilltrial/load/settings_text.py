@@ -53,8 +53,9 @@ def read_toml_table(path: Path, *keys: str) -> Settings | None:
     text = _text(path)
     try:
         value: Any = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise BadInput((_problem(path, Fault("invalid-toml", f"not valid TOML: {error}", None)),)) from None
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise BadInput((_problem(path, Fault("invalid-toml", f"not valid TOML: {why}", None)),)) from None
     for key in keys:
         if not isinstance(value, dict) or key not in value:
             return None
