@@ -282,6 +282,7 @@ def test_a_wrong_key_model_or_address_is_one_message_after_a_handful_of_calls(
     assert said.code == 2
     assert said.err.count("error: ") == 1
     assert words in said.err.split("error: ")[1]
+    assert said.err.count(words) <= 3, "the first run, the last line of the run, and the message"
     assert "skilltrial resume" in said.err
     assert "Traceback" not in said.err + said.out
     assert KEY not in said.err + said.out

@@ -91,6 +91,16 @@ def test_trouble_ends_with_the_line_that_shows_the_cell(heard: News, words: str)
     assert second.strip() == f"skilltrial show {CELL}"
 
 
+def test_why_measurements_fail_is_said_once_while_it_stays_the_same() -> None:
+    out = io.StringIO()
+    lines = Lines(out)
+    for reason in ("wrong key", "wrong key", "wrong key", "no such model"):
+        lines.hear(news("cell_failed", cell=CELL, outcome="infrastructure_error", reason=reason))
+    assert [row.rpartition("  ")[2] for row in out.getvalue().splitlines()] == [
+        "wrong key", f"skilltrial show {CELL}", "as before", "as before", "no such model", f"skilltrial show {CELL}",
+    ]  # fmt: skip
+
+
 def test_start_end_budget_and_hooks_are_lines_of_their_own() -> None:
     out = io.StringIO()
     lines = Lines(out)

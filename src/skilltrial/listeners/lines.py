@@ -10,13 +10,20 @@ from skilltrial.records.news import News
 
 
 class Lines:
-    """Cell, outcome, checks passed, time, tokens, cost; trouble ends with the line that shows the cell."""
+    """Cell, outcome, checks passed, time, tokens, cost; trouble ends with the line that shows the cell.
+
+    Why a measurement failed is said once: an outage or a wrong key meets many cells alike.
+    """
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = _stream.Lines(stream or sys.stderr)
+        self._why: str | None = None
 
     def hear(self, news: News) -> None:
-        if news.type in ("cell_finished", "cell_failed"):
+        if news.type == "cell_failed" and news.reason is not None and news.reason == self._why:
+            self._stream.line(_phrases.finished(news.model_copy(update={"reason": "as before"})))
+        elif news.type in ("cell_finished", "cell_failed"):
+            self._why = news.reason if news.type == "cell_failed" else self._why
             self._stream.line(_phrases.finished(news))
             if _phrases.is_trouble(news):
                 self._stream.line(_phrases.show_line(news))
