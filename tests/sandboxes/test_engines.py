@@ -89,7 +89,8 @@ def test_the_engines_own_variables_are_the_callers(
     engine: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", "unix:///elsewhere.sock")
-    log = engine(run='echo "$HOME $DOCKER_HOST"')
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    log = engine(run='echo "$HOME $DOCKER_HOST$XDG_CONFIG_HOME"')
     (tmp_path / "place").mkdir()
     _, said = play(tmp_path / "place", "true", Docker(image="an-image"))
     assert said == f"{os.environ['HOME']} unix:///elsewhere.sock\n"

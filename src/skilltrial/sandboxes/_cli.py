@@ -94,14 +94,15 @@ def split(whole: Mapping[str, str], caller: Mapping[str, str]) -> tuple[dict[str
 
     Values stand in no argument, but for names that the engine's program needs for itself: those of folders, mostly.
     """
-    own = {name: value for name, value in caller.items() if name in _OWN_NAMES or name.startswith(_OWN)}
+    marks = environment.session_marks(caller)
+    own = {name: value for name, value in caller.items() if _is_own(name) and name not in marks}
     given: list[str] = []
     for name, value in whole.items():
-        given += ["--env", f"{name}={value}" if name in own else name]
-    theirs = {name: value for name, value in whole.items() if name not in own}
-    marks = environment.session_marks(own)
-    return {
-        **{name: value for name, value in own.items() if name not in marks},
-        **theirs,
-        "PATH": own.get("PATH", os.defpath),
-    }, given
+        given += ["--env", f"{name}={value}" if _is_own(name) else name]
+    theirs = {name: value for name, value in whole.items() if not _is_own(name)}
+    return {"PATH": os.defpath, **own, **theirs}, given
+
+
+def _is_own(name: str) -> bool:
+    """An engine's program would take it for itself: it would keep its own files in the home of the run."""
+    return name in _OWN_NAMES or name.startswith(_OWN)
