@@ -20,6 +20,7 @@ from skilltrial.flows.watch import CellWatch
 from skilltrial.graders import contract
 from skilltrial.records.evidence import AgentRun, Delta, Evidence, GitDelta, Timing, Usage
 from skilltrial.records.grades import Grade, Grading
+from skilltrial.records.journal import Result
 from skilltrial.records.plan import Cell
 from skilltrial.records.suite import Limits, is_live
 from skilltrial.seams import Awaiting, Capabilities, Done, EvidenceView, Job
@@ -291,9 +292,9 @@ class Graded(NamedTuple):
     """A question to the judge has no reply yet."""
 
 
-def stored(cell: Cell, bench: Bench) -> Measured | None:
+def stored(cell: Cell, bench: Bench, result: Result | None = None) -> Measured | None:
     """The evidence on disk, for a cell that only lacks grades; None: its bytes are not what the journal vouches for."""
-    result = bench.experiment.result_of(cell)
+    result = result or bench.experiment.result_of(cell)
     record = bench.experiment.evidence(result)
     if record is None or result.evidence is None:
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from skilltrial.errors import UsageError
@@ -46,44 +46,43 @@ def regrade(
 
     `cases` replaces stored cases by today's, by (skill, case) in safe names.
     """
-    able = {}
-    without = 0
-    for result in experiment.results():
-        if result.evidence is not None and result.evidence.outcome == "ok":
-            able[result.cell] = result
-        else:
-            without += 1
     planned = experiment.plan.judge
     if judge is not None and planned is not None and planned.mode == "pairwise":
         judge = judge.model_copy(update={"mode": planned.mode})  # the plan graded no run alone, so pairs it is
-    newsroom = Newsroom(experiment.plan.experiment, len(able), 0, listeners)
+    able = experiment.answered
+    newsroom = Newsroom(experiment.plan.experiment, able, 0, listeners)
     changed: list[bool] = []
     masked: list[int] = []
     with opened(experiment, machine, newsroom, set(), judge=judge, with_judge=judge is not None, cases=cases) as bench:
 
-        def work(cell: Cell) -> Done:
-            before = able[cell].grading
-            kept = keep(able[cell], with_judge=judge is not None, gone=_needs_repository(cell, bench))
-            measured = cells.stored(cell, bench)
+        def work(result: Result) -> Done:
+            before = result.grading
+            kept = keep(result, with_judge=judge is not None, gone=_needs_repository(result.cell, bench))
+            measured = cells.stored(result.cell, bench, result)
             if measured is None:
-                raise UsageError(f"{cell.id}: its stored evidence is damaged", "skilltrial resume runs it again")
-            graded = cells.grade_cell(cell, bench, measured, before.number + 1 if before else 1, kept)
+                raise UsageError(f"{result.cell.id}: its stored evidence is damaged", "skilltrial resume runs it again")
+            graded = cells.grade_cell(result.cell, bench, measured, before.number + 1 if before else 1, kept)
             masked.append(sum(grade.redacted_input for grade in kept))
             changed.append(_states(before.grades if before else ()) != _states(graded.grades))
             newsroom.finished(graded.usage.cost_usd if graded.usage else None)
-            return Done(cell, "ok", None, Usage(), graded.usage, graded.calls, graded=True)
+            return Done(result.cell, "ok", None, Usage(), graded.usage, graded.calls, graded=True)
 
         if judge is None:
-            for cell in able:
-                work(cell)
+            for result in _answered(experiment):
+                work(result)
         else:
             with interruptible(stopping, bench.experiment):
-                in_threads(work, able, bench.plan.options.concurrency)
+                cells_ = [result.cell for result in _answered(experiment)]
+                in_threads(lambda cell: work(experiment.result_of(cell)), cells_, bench.plan.options.concurrency)
                 pairs = Pairs(bench, again=True)
                 if pairs.on:
                     pairs.rest()
     newsroom.close()
-    return Regraded(len(able), sum(changed), sum(masked), without)
+    return Regraded(able, sum(changed), sum(masked), experiment.planned - able)
+
+
+def _answered(experiment: Experiment) -> Iterator[Result]:
+    return (result for result in experiment.results() if result.evidence is not None and result.evidence.outcome == "ok")
 
 
 def _needs_repository(cell: Cell, bench: Bench) -> frozenset[str]:

@@ -153,6 +153,7 @@ class Experiment(Reading):
     def close(self) -> None:
         """Syncs, closes, and lets the next writer in. May be called twice."""
         try:
+            self._files.close()
             if self._writer:
                 self._writer.close()
         finally:

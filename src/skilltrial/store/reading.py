@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -19,8 +19,9 @@ from skilltrial.records.journal import ComparisonLine, EvidenceLine, GradingLine
 from skilltrial.records.plan import Cell, Plan, cells_of, in_shard
 from skilltrial.records.record import Record
 from skilltrial.store.blobs import FolderBlobs
+from skilltrial.store.handles import Handles
 from skilltrial.store.index import NEEDS, Index, Need, Spent, Spot
-from skilltrial.store.scan import pack_path
+from skilltrial.store.scan import JOURNAL, is_pack
 from skilltrial.store.writer import HOOKS
 from skilltrial.system.files import digest as digest_of
 
@@ -47,28 +48,20 @@ class Reading:
         """What was found damaged on opening."""
         self._index = index
         self._guard = threading.Lock()
+        self._files = Handles(folder)
 
     # ------------------------------------------------------------ every cell
     def results(self) -> Iterator[Result]:
         """Every planned cell in plan order, read as it goes; about 25 us a cell."""
-        journal = self.folder / "results.jsonl"
-        if not journal.exists():
-            yield from (Result(cell, None, None) for cell, _ in self._numbered())
-            return
-        with journal.open("rb") as file:
-            for cell, number in self._numbered():
-                yield self._result(file, cell, number)
+        for cell, number in self._numbered():
+            yield self._result(cell, number)
 
     def result(self, cell: str) -> Result | None:
         """One cell by its id; None: it is not planned."""
         planned, number = self._index.cell(cell), self._index.number(cell)
         if planned is None or number is None:
             return None
-        journal = self.folder / "results.jsonl"
-        if not journal.exists():
-            return Result(planned, None, None)
-        with journal.open("rb") as file:
-            return self._result(file, planned, number)
+        return self._result(planned, number)
 
     def result_of(self, cell: Cell) -> Result:
         """What is known of a planned cell. Raises KeyError when this plan, or this shard of it, does not run it."""
@@ -76,6 +69,11 @@ class Reading:
         if found is None:
             raise KeyError(cell.id)
         return found
+
+    @property
+    def answered(self) -> int:
+        """Cells whose counted run ended ok."""
+        return sum(self._index.outcome(number) == "ok" for _, number in self._numbered())
 
     @property
     def planned(self) -> int:
@@ -205,38 +203,26 @@ class Reading:
                     yield cell, number
                 number += 1
 
-    def _result(self, file: BinaryIO, cell: Cell, number: int) -> Result:
+    def _result(self, cell: Cell, number: int) -> Result:
         with self._guard:
             at, grading = self._index.evidence(number), self._index.grading(number)
             older = self._index.older(number, "evidence")
-        superseded = (_read(file, EvidenceLine, spot) for spot in older)
         return Result(
             cell,
-            _read(file, EvidenceLine, at) if at else None,
-            _read(file, GradingLine, grading) if grading else None,
-            tuple(line.model_copy(update={"counted": False}) for line in superseded if line),
+            self._line(EvidenceLine, at) if at else None,
+            self._line(GradingLine, grading) if grading else None,
+            tuple(line.model_copy(update={"counted": False}) for line in self._lines(EvidenceLine, older)),
         )
 
-    def _lines(self, kind: type[T], spots: tuple[Spot, ...] | list[Spot]) -> Iterator[T]:
-        if spots:
-            with (self.folder / "results.jsonl").open("rb") as file:
-                yield from (line for spot in spots if (line := _read(file, kind, spot)))
+    def _lines(self, kind: type[T], spots: Iterable[Spot]) -> Iterator[T]:
+        return (line for spot in spots if (line := self._line(kind, spot)))
+
+    def _line(self, kind: type[T], spot: Spot) -> T | None:
+        data = self._files.read(JOURNAL, spot.at, spot.size)
+        try:
+            return kind.from_stored(data) if data else None
+        except ValidationError:
+            return None
 
     def _packed(self, pack: str, offset: int, size: int) -> bytes | None:
-        path = pack_path(self.folder, pack)
-        if path is None:
-            return None
-        try:
-            with path.open("rb") as file:
-                file.seek(offset)
-                return file.read(size)
-        except OSError:
-            return None
-
-
-def _read(file: BinaryIO, kind: type[T], spot: Spot) -> T | None:
-    file.seek(spot.at)
-    try:
-        return kind.from_stored(file.read(spot.size))
-    except ValidationError:
-        return None
+        return self._files.read(f"evidence/{pack}.jsonl", offset, size) if is_pack(pack) else None

@@ -10,6 +10,8 @@ from pydantic import ValidationError
 from skilltrial.records.record import Record
 from skilltrial.store.index import GradeHead, Index, Spot, complete
 
+JOURNAL = "results.jsonl"
+
 
 class _Cost(Record):
     cost_usd: float | None = None
@@ -53,7 +55,7 @@ class Scanned(NamedTuple):
 
 def scan(folder: Path, index: Index) -> Scanned:
     """Reads `results.jsonl` once, about 10 us a line."""
-    journal = folder / "results.jsonl"
+    journal = folder / JOURNAL
     packs: dict[str, int] = {}
     at = strange = 0
     if not journal.exists():
@@ -99,11 +101,11 @@ def _in_pack(head: _Head, folder: Path, packs: dict[str, int]) -> bool:
     if head.pack is None or head.offset is None or head.size is None:
         return False
     if head.pack not in packs:
-        path = pack_path(folder, head.pack)
-        packs[head.pack] = path.stat().st_size if path is not None and path.is_file() else 0
+        path = folder / "evidence" / f"{head.pack}.jsonl"
+        packs[head.pack] = path.stat().st_size if is_pack(head.pack) and path.is_file() else 0
     return head.offset + head.size <= packs[head.pack]
 
 
-def pack_path(folder: Path, pack: str) -> Path | None:
-    """The file of a pack; None: the name leads elsewhere."""
-    return folder / "evidence" / f"{pack}.jsonl" if pack and "/" not in pack and "\\" not in pack and pack[0] != "." else None
+def is_pack(name: str) -> bool:
+    """False for a name that would lead elsewhere."""
+    return bool(name) and "/" not in name and "\\" not in name and name[0] != "."
