@@ -31,6 +31,7 @@ MORE = {
     "show": "One cell: prompt, final text, checks with evidence.",
     "generate": "A suite for a skill that has none, drafted by a judge.",
     "export": "Write an experiment in another form.",
+    "convert": "A suite of another form as evals.json.",
     "cleanup": "Remove what `cleanup.json` recorded.",
     "history": "Rates and lift of one experiment after the other.",
     "import": "Another tool's results as an experiment.",

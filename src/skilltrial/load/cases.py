@@ -38,7 +38,7 @@ NOTE_KEYS = frozenset(
     }
 )
 """Remarks for people; kept without a word."""
-_KNOWN = frozenset(
+KNOWN_KEYS = frozenset(
     {
         "id", "name", "eval_name", "files", "params", "judge_params", "tools", "tool_choice", "should_trigger", "force_skill_invocation",
         "stage_files", "side_effect_level", "side_effect_contract", "limits", "timeout_s", "max_turns", "weight", "cluster", "tags",
@@ -46,6 +46,7 @@ _KNOWN = frozenset(
         *PROMPT_KEYS, *EXPECTED_KEYS, *runtime_checks.KEYS,
     }
 )  # fmt: skip
+"""All keys of a case that mean something."""
 _COMMON = frozenset({"id", "prompt", "expected_output", "files", "assertions", "expectations", "checks", "tool_assertions"})
 """What most cases hold and nothing else."""
 _UNREAD = {
@@ -389,11 +390,11 @@ def _tags(raw: dict[str, Any], at: Pointer, notes: Notes) -> tuple[str, ...] | N
 
 
 def _extra(raw: dict[str, Any], at: Pointer, notes: Notes) -> JsonObject | None:
-    if raw.keys() <= _KNOWN:
+    if raw.keys() <= KNOWN_KEYS:
         return None
-    extra = {key: value for key, value in raw.items() if key not in _KNOWN}
+    extra = {key: value for key, value in raw.items() if key not in KNOWN_KEYS}
     for key in extra:
-        told_unknown_key(key, _KNOWN, at, notes, "of a case")
+        told_unknown_key(key, KNOWN_KEYS, at, notes, "of a case")
     return extra
 
 

@@ -113,8 +113,8 @@ def turned(check: Check) -> Check:
     if check.type not in INVERTED or "absent" in check.options:
         return check
     options = {**check.options, "absent": True}
-    own = check.text != _label(check.type, check.options)
-    return check.model_copy(update={"options": options, "text": check.text if own else _label(check.type, options)})
+    own = check.text != label(check.type, check.options)
+    return check.model_copy(update={"options": options, "text": check.text if own else label(check.type, options)})
 
 
 def sentence(text: Any, at: Pointer, notes: Notes, check_id: str) -> Check | None:
@@ -149,10 +149,14 @@ def _typed(
         return None
     if "case_sensitive" in record.model_fields:
         options.setdefault("case_sensitive", from_javascript and "i" not in options.get("flags", ""))
-    label = next((raw[key] for key in ("text", "description") if isinstance(raw.get(key), str) and raw[key].strip()), None)
-    indicator = kind == "loaded_skill" or (kind.startswith("tool_") and options.get("name") == "Skill")
-    common["scored"] = common["scored"] and (not indicator or raw.get("arm") == "both")
-    return Check(type=kind, text=label or _label(kind, options), options=options, **common)
+    said = next((raw[key] for key in ("text", "description") if isinstance(raw.get(key), str) and raw[key].strip()), None)
+    common["scored"] = common["scored"] and (not is_indicator(kind, options) or raw.get("arm") == "both")
+    return Check(type=kind, text=said or label(kind, options), options=options, **common)
+
+
+def is_indicator(kind: str, options: Mapping[str, Any]) -> bool:
+    """Whether a check can only be fulfilled where the skill is, so that it tells of its use and is no part of a rate."""
+    return kind == "loaded_skill" or (kind.startswith("tool_") and options.get("name") == "Skill")
 
 
 def _options(
@@ -436,7 +440,8 @@ _LABELS: dict[str, Callable[[dict[str, Any]], str]] = {
 }
 
 
-def _label(kind: str, options: dict[str, Any]) -> str:
+def label(kind: str, options: dict[str, Any]) -> str:
+    """What a check is called that says nothing itself."""
     return shown(_LABELS[kind](options), 200)
 
 

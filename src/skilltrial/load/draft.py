@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from skilltrial.load.assertions import SENTENCE_KEYS
 from skilltrial.load.cases import PLAIN, read_case
 from skilltrial.load.checks import from_object, safe_path, sentence
 from skilltrial.load.document import Notes, Pointer, shown
@@ -16,6 +17,8 @@ from skilltrial.records.checks import JUDGED
 from skilltrial.records.suite import Aside, Case, Check, Stage
 
 Raw = Mapping[str, Any]
+_CHECK_KEYS = frozenset({"checks", "tool_assertions", *SENTENCE_KEYS})
+"""Where the shared form has its checks; a foreign form that has such a key means something else by it."""
 _WORD = re.compile(r"[^\w.-]+")
 
 
@@ -108,6 +111,13 @@ class Draft:
         case = read_case(filled, position, self.at, reading, settings, ordered)
         if case is None or any(problem.severity == "error" for problem in reading.notes.problems[self._before :]):
             return None
+        unread = {key: value for key, value in filled.items() if key in _CHECK_KEYS}
+        for key in unread:
+            reading.notes.say(
+                "wwe", "unknown-key", f"the key '{key}' of a case is kept and not used in this form", (*self.at, key)
+            )
+        if unread:
+            case = case.model_copy(update={"extra": {**case.extra, **unread}})
         reading.set_aside += [Aside(case=case.id, check=check, reason=reason) for check, reason in self.asides]
         if self.asides and not self.checks:
             instead = "the expected output is judged" if case.expected_output else "the answer is judged as a whole, 0 to 10"

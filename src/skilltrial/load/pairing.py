@@ -195,7 +195,9 @@ class Pairing:
         """The folder of cases of a plugin that has one skill; of one with several, nobody can say which is meant."""
         if above not in self._plugins:
             folder = os.path.join(above, self._eval_dir(above))
-            found = [folder] if case_folders(self.disk.listing(folder)) else []
+            entries = self.disk.listing(folder)
+            named = any(entry.name in SUITE_NAMES for entry in entries or ())
+            found = [folder] if not named and case_folders(entries) else []
             skills = self._everywhere(above) if found else []
             if len(skills) > 1:
                 notes = Notes(self.disk.label(folder))

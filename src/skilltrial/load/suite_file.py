@@ -108,7 +108,7 @@ def read(
         skill_id=owner.id,
         skill_name=owner.name,
         folder_name=os.path.basename(owner.folder),
-        fixtures=Fixtures(cache(lambda: _bases(file.folder, owner.folder, disk)), digests),
+        fixtures=fixtures_at(file.folder, owner.folder, disk, digests),
         beside=Beside(file.folder, disk, disk.root(file.folder).folder),
         digest=file.digest,
         prose=options.prose,
@@ -116,6 +116,11 @@ def read(
     )
     suite = reader.read(reading)
     return suite, notes.problems
+
+
+def fixtures_at(suite_folder: str, skill_folder: str, disk: Disk, digests: Digests) -> Fixtures:
+    """What finds the files that a suite in this folder lists."""
+    return Fixtures(cache(lambda: _bases(suite_folder, skill_folder, disk)), digests)
 
 
 def _bases(suite_folder: str, skill_folder: str, disk: Disk) -> tuple[Base, ...]:

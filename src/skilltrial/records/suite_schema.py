@@ -32,10 +32,11 @@ def suite_schema() -> Schema:
             "reviewed": {"type": "boolean", "default": True, "description": "false: a draft that nobody has looked at; `validate` says so and looks closer."},
             "stage": {"enum": list(get_args(Stage)), "description": "Where fixtures land: without a leading evals/, files/ or fixtures/ (flat), as listed (keep), or below inputs/."},
             "files_base": {"enum": ["skill", "evals", "repository"], "description": "The folder that fixtures are listed from, where more than one would fit."},
+            "prose_checks": {"enum": ["auto", "ase", "off"], "description": "Whether known sentences become checks of the program, as in agent-skill-eval; auto: where other keys of that tool are used."},
             "defaults": _defaults(),
             "evals": {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/case"}, "description": "The cases."},
         },
-        "$defs": {"case": _case(), "check": _check(), "assertion": _assertion(), "toolAssertion": _tool_assertion(), "tool": _tool(), "JsonValue": {}},
+        "$defs": {"case": _case(), "check": _check(), "assertion": _assertion(), "toolAssertion": _tool_assertion(), "tool": _tool(), "file": _file(), "JsonValue": {}},
     }  # fmt: skip
 
 
@@ -49,7 +50,7 @@ def _case() -> Schema:
             "name": _text("A label for people."),
             "prompt": {"type": "string", "minLength": 1, "description": "The task, as a user would put it."},
             "expected_output": _text("What a good answer does. The judge sees it, the agent never."),
-            "files": _texts("Fixtures: relative to the skill's folder, else the suite's, else the repository's root."),
+            "files": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"$ref": "#/$defs/file"}]}, "description": "Fixtures: relative to the skill's folder, else the suite's, else the repository's root."},
             "checks": {"type": "array", "items": {"$ref": "#/$defs/check"}, "description": "Deterministic checks."},
             "assertions": _many("#/$defs/assertion", "Sentences for the judge, or checks with a type."),
             "expectations": _many("#/$defs/assertion", "Another name for assertions."),
@@ -117,6 +118,19 @@ def _tool_assertion() -> Schema:
         kind["properties"]["type"] = {"enum": [name.replace("_", "-"), name]}
         kinds.append(kind)
     return {"type": "object", "required": ["type"], "oneOf": kinds}
+
+
+def _file() -> Schema:
+    return {
+        "type": "object",
+        "description": "A fixture under another name, or with its text.",
+        "properties": {
+            "path": _text("What the case calls it."),
+            "source": _text("Where it lies."),
+            "content": _text("Its text, instead of a source."),
+        },
+        "anyOf": [{"required": ["path"]}, {"required": ["source"]}],
+    }
 
 
 def _tool() -> Schema:

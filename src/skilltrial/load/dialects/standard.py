@@ -29,7 +29,9 @@ _NAMES = {
     "skill-ab-eval": "skill-ab-eval",
     "handbook": "handbook",
 }
-_TOP = frozenset({"skill_name", "evals", "defaults", "stage", "files_base", "$schema", "skill", "reviewed"})
+TOP_KEYS = frozenset({"skill_name", "evals", "defaults", "stage", "files_base", "prose_checks", "$schema", "skill", "reviewed"})
+"""All keys of a suite that mean something."""
+_PROSE = ("auto", "ase", "off")
 _STAGES: tuple[str, ...] = get_args(Stage)
 _BASES = ("skill", "evals", "repository")
 
@@ -54,14 +56,14 @@ class Standard:
             notes.error("no-cases", "'evals' holds no case, so there is nothing to measure", ("evals",))
             return None
         check_skill_name(value, reading)
-        markers = _markers(value, raw_cases)
+        markers = markers_of(value, raw_cases)
         settings = settings_of(value, markers, reading)
         cases = [read_case(raw, number + 1, ("evals", number), reading, settings) for number, raw in enumerate(raw_cases)]
         kept = [case for case in cases if case is not None]
         unique_ids(kept, notes)
-        extra = {key: inner for key, inner in value.items() if key not in _TOP}
+        extra = {key: inner for key, inner in value.items() if key not in TOP_KEYS}
         for key in extra:
-            told_unknown_key(key, _TOP, (), notes, "of a suite")
+            told_unknown_key(key, TOP_KEYS, (), notes, "of a suite")
         extra |= _review(value, notes)
         own = [marker for marker in markers if marker in _NAMES]
         return reading.suite(_NAMES[own[0]] if len(own) == 1 else "standard", kept, markers, extra)
@@ -115,7 +117,7 @@ def unique_ids(cases: list[Case], notes: Notes) -> None:
             )
 
 
-def _markers(value: dict[str, Any], cases: list[Any]) -> tuple[str, ...]:
+def markers_of(value: dict[str, Any], cases: list[Any]) -> tuple[str, ...]:
     """Which tools' extensions the file uses."""
     objects = [case for case in cases if isinstance(case, dict)]
     keys: set[str] = set().union(*objects)
@@ -182,10 +184,17 @@ def settings_of(value: dict[str, Any], markers: tuple[str, ...], reading: Readin
         params=params,
         judge_params=judge_params,
         tools=tools,
-        routed=reading.prose == "ase" or (reading.prose == "auto" and "ase-py" in markers),
+        routed=_is_routed(value, markers, reading),
         structured_strict="ase-py" in markers and "handbook" not in markers and "ase-npm" not in markers,
         case_folders="ase-py" in markers and stage is None and reading.stage is None,
     )
+
+
+def _is_routed(value: dict[str, Any], markers: tuple[str, ...], reading: Reading) -> bool:
+    """What the user asks for, else what the suite says, else what its extensions tell."""
+    said = _choice(value, "prose_checks", _PROSE, reading.notes)
+    chosen = reading.prose if reading.prose != "auto" else said or "auto"
+    return chosen == "ase" or (chosen == "auto" and "ase-py" in markers)
 
 
 def _default_params(defaults: dict[str, Any], whose: str, notes: Notes) -> JsonObject:
