@@ -152,7 +152,7 @@ def _files(raw: dict[str, Any], settings: SuiteSettings) -> Any:
     listed = raw["files"]
     if not settings.case_folders or not isinstance(listed, list):
         return listed
-    split = {path: path.removeprefix("evals/").split("/") for path in listed if isinstance(path, str)}
+    split = {path: path.split("/") for path in listed if isinstance(path, str)}
     deep = {path: parts for path, parts in split.items() if len(parts) > 2 and parts[0] == "files"}
     if len({parts[1] for parts in deep.values()}) != 1:
         return listed

@@ -106,7 +106,7 @@ def test_defaults_hold_for_every_case_and_a_case_may_differ(read: Reader) -> Non
         (["files/sparse/README.md", "files/x.txt"], ["README.md", "x.txt"]),
         (["files/sparse/README.md", "files/full/README.md"], ["full/README.md", "sparse/README.md"]),
         (["files/sparse"], ["sparse/README.md", "sparse/src/a.py"]),
-        (["evals/files/sparse/README.md"], ["README.md"]),
+        (["evals/files/sparse/README.md"], ["sparse/README.md"]),  # written from the skill: not that tool's way
         (["files/x.txt"], ["x.txt"]),
     ],
 )
