@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from skilltrial import registry
 from skilltrial.flows import walls
 from skilltrial.records.config import Config
 from skilltrial.sandboxes.bwrap import Bubblewrap
@@ -163,3 +164,20 @@ def test_what_was_planned_for_walls_is_not_resumed_without_them(
 def test_a_wish_is_read_from_a_configuration() -> None:
     assert walls.Wish.of(Config()) == ("auto", "on", None)
     assert walls.Wish.of(Config(sandbox="docker", image="i", network="off")) == ("docker", "off", "i")
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("engine", ["docker", "podman"])
+def test_a_program_that_the_image_lacks_is_shown_in_its_container(
+    engine: str, run: Any, codex: Any, tmp_path: Path, machine_with: Callable[..., Machine]
+) -> None:
+    image = os.environ.get("SKILLTRIAL_TEST_IMAGE")
+    probe = registry.get("sandboxes", engine)(image=image).probe(machine_with(PATH=os.environ["PATH"]))
+    if not probe.ok:
+        pytest.skip(probe.reason)
+    codex()
+    said = run("--target", "codex", "--sandbox", engine, "--image", image, "--network", "off")
+    assert [row["level"] for row in said.summary["isolation"]] == [engine], said.err
+    for cell in evidence(tmp_path / "skilltrial-workspace"):
+        assert (cell["text"], cell["outcome"], cell["walls"]["image"]) == ("BLUE", "ok", image)
+        assert cell["program_version"] == "0.171.0"
