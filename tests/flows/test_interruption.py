@@ -176,3 +176,45 @@ def test_output_that_nobody_reads_is_no_error(
     said = live.ended(process)
     assert "Traceback" not in said.err
     assert "Exception ignored" not in said.err
+
+
+def test_interrupted_while_the_judge_is_asked_only_the_judge_is_asked_again(
+    live: Live, new_skill: Any, serve: Callable[..., Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    checks = [{"id": "r", "type": "rubric", "text": "It is short."}]
+    new_skill([{"id": n, "prompt": f"Sky {n}?", "checks": checks} for n in range(1, 5)])
+    verdict = '{"verdicts": [{"id": "r", "passed": true, "evidence": "BLUE"}]}'
+    target, judge = serve("BLUE"), serve(verdict, faults={"hang": True})
+    process = live.start(
+        "run", "colours", "--target", "openai:m", "--base-url", target.url, "-c", 4, "--judge", "openai:j", "--judge-base-url",
+        judge.url, env=KEYS,
+    )  # fmt: skip
+    until(lambda: judge.stats.in_flight == 4, "four questions to the judge", process)
+    interrupt(process, signal.SIGINT, capsys)
+    assert_told_how_to_go_on(process, live)
+    assert journal(iteration(tmp_path), "grades") == []
+    assert target.stats.calls == len(journal(iteration(tmp_path), "evidence")) == 4
+
+    judge.faults.hang = False
+    said = live.call("resume", env=KEYS)
+    assert said.code == 0, said.err
+    assert_whole(iteration(tmp_path))
+    assert target.stats.calls == 8
+
+
+def test_grading_again_can_be_interrupted_and_loses_no_grade(
+    live: Live, new_skill: Any, serve: Callable[..., Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new_skill([{"id": 1, "prompt": "Sky?", "checks": [{"id": "r", "type": "rubric", "text": "It is short."}]}])
+    target, judge = serve("BLUE"), serve('{"verdicts": [{"id": "r", "passed": true, "evidence": "BLUE"}]}')
+    by = ["--judge", "openai:j", "--judge-base-url", judge.url]
+    live.call("run", "colours", "--target", "openai:m", "--base-url", target.url, *by, env=KEYS)
+    before = journal(iteration(tmp_path), "grades")
+    judge.faults.hang = True
+    process = live.start("grade", *by, env=KEYS)
+    until(lambda: judge.stats.in_flight == 2, "two questions to the judge", process)
+    interrupt(process, signal.SIGINT, capsys)
+    said = live.ended(process)
+    assert (said.code, "Traceback" in said.err) == (130, False)
+    assert said.err.strip().splitlines()[-1].endswith(f"skilltrial grade {iteration(tmp_path)}")
+    assert journal(iteration(tmp_path), "grades") == before

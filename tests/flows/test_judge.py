@@ -179,3 +179,15 @@ def test_a_judge_without_a_valid_key_ends_the_run_before_it_is_paid_for(court: C
     assert court.target.stats.calls == 80
     assert paid == len([row for row in journal(iteration(tmp_path), "grades") if row["grades"][0]["state"] == "ungraded"])
     assert_whole(iteration(tmp_path))
+
+
+def test_grading_again_with_a_judge_that_is_down_keeps_what_was_decided(court: Court, tmp_path: Path) -> None:
+    assert court.run().code == 0
+    before = {result.cell.id: result.grading for result in results(iteration(tmp_path))}
+    court.ails(status=500, retry_after="0")
+    said = court.call("grade", "--judge", "openai:j", "--judge-base-url", court.judge.url, "--format", "json")
+    assert said.code == 0, said.err
+    assert {rate["pass_rate"] for rate in said.summary["rates"]} == {1.0}
+    assert {result.cell.id: result.grading for result in results(iteration(tmp_path))} == before
+    assert court.target.stats.calls == 4
+    assert "0 changed" in said.err

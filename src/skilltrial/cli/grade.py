@@ -8,7 +8,7 @@ import click
 
 from skilltrial.cli import options
 from skilltrial.cli.faces import Session, listeners_for, print_summary, say
-from skilltrial.errors import UsageError
+from skilltrial.errors import Interrupted, UsageError
 
 if TYPE_CHECKING:
     from skilltrial.records.config import Config
@@ -33,6 +33,7 @@ def command(experiment: str, workspace: str | None, stored_checks: bool, list_: 
     Today's checks are taken where what the run received is unchanged. A verdict about text that is masked on disk stays.
     """
     from skilltrial import store
+    from skilltrial.cli.run import end_in_peace
     from skilltrial.flows import regrade, trial
 
     session = Session()
@@ -44,7 +45,11 @@ def command(experiment: str, workspace: str | None, stored_checks: bool, list_: 
         judge = _judge(config, opened.plan, session)
         cases = None if stored_checks else _todays(opened.plan)
         listeners = listeners_for(config, folder, session.redactor)
-        done = regrade.regrade(opened, session.machine, session.stopping, listeners, judge, cases)
+        try:
+            done = regrade.regrade(opened, session.machine, session.stopping, listeners, judge, cases)
+        except (Interrupted, KeyboardInterrupt):
+            end_in_peace()
+            raise Interrupted(f"interrupted; every grade given is kept. Start again with: skilltrial grade {folder}") from None
         if not done.cells:
             say("nothing to grade: no run ended ok")
         say(f"graded {done.cells} cells again, {done.changed} changed, {done.kept_masked} verdicts on masked text kept")

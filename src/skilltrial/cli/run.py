@@ -76,7 +76,7 @@ def finish(
     try:
         stops = trial.carry_out(experiment, session.machine, session.stopping, listeners, say, answers)
     except Interrupted:
-        _end_in_peace()
+        end_in_peace()
         raise
     summary = trial.conclude(experiment, session.machine, ran=True)
     trial.write_outputs(config.report.output, summary, experiment, session.redactor)
@@ -96,7 +96,7 @@ def finish(
     return summary.gate.exit_code
 
 
-def _end_in_peace() -> None:
+def end_in_peace() -> None:
     """Further signals are ignored: the process is about to end, and has a line to print."""
     import signal
     import threading

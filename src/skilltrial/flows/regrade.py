@@ -19,6 +19,7 @@ from skilltrial.records.plan import Cell, Judge
 from skilltrial.records.suite import Case
 from skilltrial.seams import Done, Listener, Machine
 from skilltrial.store import Experiment
+from skilltrial.store.index import complete
 
 OTHERS = frozenset({"hook", "budget", "contract", "human"})
 """Methods whose rows `grade` never computes."""
@@ -63,7 +64,11 @@ def regrade(
                 raise UsageError(f"{result.cell.id}: its stored evidence is damaged", "skilltrial resume runs it again")
             graded = cells.grade_cell(result.cell, bench, measured, before.number + 1 if before else 1, kept)
             masked.append(sum(grade.redacted_input for grade in kept))
-            changed.append(_states(before.grades if before else ()) != _states(graded.grades))
+            earlier = before.grades if before else ()
+            stands = (
+                bool(earlier) and complete(earlier) and not complete(graded.grades)
+            )  # the judge failed: the earlier one counts
+            changed.append(not stands and _states(earlier) != _states(graded.grades))
             newsroom.finished(graded.usage.cost_usd if graded.usage else None)
             return Done(result.cell, "ok", None, Usage(), graded.usage, graded.calls, graded=True)
 
