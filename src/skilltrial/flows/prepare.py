@@ -94,7 +94,9 @@ def plan_trial(
     asked = asked or config.judge_mode == "pairwise"
     judge = judge_levelled(judge_for(config, targets, say, asked=asked), config, machine, say)
     if config.judge_mode == "pairwise" and judge is None:
-        raise UsageError("--judge-mode pairwise: there is no judge", "name one: --judge openai:gpt-5-mini, --judge claude-code:haiku")
+        raise UsageError(
+            "--judge-mode pairwise: there is no judge", "name one: --judge openai:gpt-5-mini, --judge claude-code:haiku"
+        )
     if config.source_repo and not any(planned.backend.capabilities.files for planned in targets):
         say("warning: --source-repo: no target works in a folder, so the repository is not used")
     if probe:

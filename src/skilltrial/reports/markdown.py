@@ -100,7 +100,9 @@ def _lifts(summary: Summary) -> Iterator[str]:
 
 def _pairs(summary: Summary) -> Iterator[str]:
     if summary.pairwise:
-        yield "\n".join(["Blind two-way judgement:\n", *(f"- {untrusted.markdown(text, 400)}" for text in verdicts.pairs(summary))])
+        yield "\n".join(
+            ["Blind two-way judgement:\n", *(f"- {untrusted.markdown(text, 400)}" for text in verdicts.pairs(summary))]
+        )
 
 
 def _leaders(summary: Summary) -> Iterator[str]:
