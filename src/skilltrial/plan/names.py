@@ -7,12 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TypeVar
 
-from skilltrial.system.files import safe_name
-
 from skilltrial.errors import UsageError
 from skilltrial.records.plan import Target
 from skilltrial.records.record import Record
 from skilltrial.records.suite import Case, Skill, Suite
+from skilltrial.system.files import safe_name
 
 R = TypeVar("R", bound=Record)
 

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from skilltrial.system.files import write_atomic
-
 from skilltrial.errors import UsageError
+from skilltrial.system.files import write_atomic
 
 PLAN = "experiment.json"
 _ITERATION = re.compile(r"iteration-([1-9][0-9]*)")
