@@ -76,6 +76,7 @@ def test_a_judge_that_gives_no_verdict_leaves_judge_errors_that_resume_finishes(
     said = court.run()
     folder = iteration(tmp_path)
     assert said.code == 2, said.err
+    in_vain = said.summary["judge"][0]["calls"]
     coverage = said.summary["coverage"]
     assert (coverage["finished"], coverage["graded"], coverage["failed_measurements"]) == (4, 0, {"judge_error": 4})
     assert {rate["pass_rate"] for rate in said.summary["rates"]} == {None}
@@ -93,6 +94,7 @@ def test_a_judge_that_gives_no_verdict_leaves_judge_errors_that_resume_finishes(
     assert said.code == 0, said.err
     assert court.target.stats.calls == 4, "the target was asked again"
     assert said.summary["coverage"]["failed_measurements"] == {}
+    assert said.summary["judge"][0]["calls"] == in_vain + 4, "what the judge was asked in vain counts too"
     assert {rate["pass_rate"] for rate in said.summary["rates"]} == {1.0}
     assert_whole(folder)
 

@@ -183,10 +183,15 @@ def start_and_die(level: Level, token: str) -> None:
     """Another process of ours starts escapees and is killed with no chance to clean up, once they are there."""
     image = getattr(level.sandbox, "image", None)
     argv = [sys.executable, str(Path(__file__)), "--wait", level.name, token, *([image] if image else [])]
-    with subprocess.Popen(argv, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}) as harness:
-        assert harness.stdout is not None
-        harness.stdout.readline()
-        harness.kill()
+    folder = tempfile.mkdtemp(prefix="skilltrial-conformance-")
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": folder}
+    try:
+        with subprocess.Popen(argv, stdout=subprocess.PIPE, env=env) as harness:
+            assert harness.stdout is not None
+            harness.stdout.readline()
+            harness.kill()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def left_after(token: str, patience_s: float) -> list[int]:

@@ -293,13 +293,12 @@ class _Gathering:
 
     def _judged(self, result: Result) -> None:
         grading = result.grading
-        if grading is None:
-            return
-        self._table.judge_calls += grading.judge_calls
-        if grading.judge_usage is not None:
-            self._table.judge_tokens.add(total_tokens(grading.judge_usage))
-            self._table.judge_cost.add(grading.judge_usage.cost_usd)
-        if any(grade.method == "budget" and grade.state == "failed" for grade in grading.grades):
+        for line in (*result.regraded, *([grading] if grading else [])):
+            self._table.judge_calls += line.judge_calls
+            if line.judge_usage is not None:
+                self._table.judge_tokens.add(total_tokens(line.judge_usage))
+                self._table.judge_cost.add(line.judge_usage.cost_usd)
+        if grading and any(grade.method == "budget" and grade.state == "failed" for grade in grading.grades):
             self._table.over_budget.append(result.cell.id)
 
     def _list(self, result: Result, state: str, sheet: Sheet) -> None:

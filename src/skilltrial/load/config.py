@@ -264,7 +264,7 @@ def _value(value: str, base: Path) -> str:
 
 
 def _absolute(value: str, base: Path) -> str:
-    return os.path.normpath(base / Path(value).expanduser())
+    return os.path.normpath(base / os.path.expanduser(value))  # noqa: PTH111 - the other one fails for a user that is not there
 
 
 def _absolutes(values: str | tuple[str, ...], base: Path) -> tuple[str, ...]:

@@ -91,3 +91,5 @@ class Result(NamedTuple):
     grading: GradingLine | None
     """The newest complete one about that evidence; None: not graded."""
     superseded: tuple[EvidenceLine, ...] = ()
+    regraded: tuple[GradingLine, ...] = ()
+    """Gradings that a later one replaced; what their judge calls took still counts in the totals."""

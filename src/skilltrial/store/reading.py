@@ -207,11 +207,13 @@ class Reading:
         with self._guard:
             at, grading = self._index.evidence(number), self._index.grading(number)
             older = self._index.older(number, "evidence")
+            regraded = self._index.older(number, "grades")
         return Result(
             cell,
             self._line(EvidenceLine, at) if at else None,
             self._line(GradingLine, grading) if grading else None,
             tuple(line.model_copy(update={"counted": False}) for line in self._lines(EvidenceLine, older)),
+            tuple(self._lines(GradingLine, regraded)),
         )
 
     def _lines(self, kind: type[T], spots: Iterable[Spot]) -> Iterator[T]:
