@@ -68,3 +68,15 @@ def test_a_certificate_is_made_once_for_a_workspace_and_kept_with_each_experimen
 def test_a_run_without_the_canary_has_no_certificate(skilltrial: Any, new_skill: Any, colours: Any, tmp_path: Path) -> None:
     skilltrial("run", new_skill(colours), "--target", "fake", "--no-certify")
     assert not list(tmp_path.rglob("certificates.json"))
+
+
+@pytest.mark.usefixtures("program")
+def test_a_run_in_the_users_own_home_is_said_in_every_report(
+    skilltrial: Any, new_skill: Any, colours: Any, tmp_path: Path
+) -> None:
+    said = skilltrial("run", new_skill(colours), "--target", "fake", "--user-home", "--format", "json")
+    assert any("--user-home" in warning for warning in said.summary["warnings"])
+    assert "--user-home" in (tmp_path / "skilltrial-workspace/iteration-1/report.md").read_text()
+    assert "--user-home" in (tmp_path / "skilltrial-workspace/iteration-1/report/index.html").read_text()
+    refused = skilltrial("run", "colours", "--target", "fake", "--user-home", "--sandbox", "docker")
+    assert refused.code == 2 and "--user-home" in refused.err

@@ -109,6 +109,7 @@ def trial_options(function: F) -> F:
         click.option("--metric", type=click.Choice(["checks", "cases", "score"]), help="What a cell's rate is."),
         click.option("--grade-later", is_flag=True, default=None, help="Run although nothing can grade some cases yet."),
         click.option("--reuse", is_flag=True, default=None, help="Take finished baseline cells with equal inputs, up to 7 days old."),
+        click.option("--user-home", is_flag=True, default=None, help="Run agent programs in your own home; every report says so."),
         click.option("--certify/--no-certify", default=None, help="Prove on a canary that a program's baseline sees no skill (default)."),
         click.option("--source-repo", metavar="URL|PATH", help="Repository that every case starts from, cloned once."),
         click.option("--seed", type=int, hidden=True),
@@ -272,7 +273,7 @@ def handbook_skills(cwd: Path, *, always: bool = False) -> tuple[str, ...]:
 _SAME = (
     "eval_ids", "include", "exclude", "with_tags", "side_effect_levels", "library", "strict", "skip_invalid", "prose_checks",
     "stage", "judge_base_url", "judge_api_key_env", "judge_mode", "env", "sandbox", "network", "image", "repetitions", "baseline", "concurrency", "timeout_s",
-    "retries", "max_output_bytes", "metric", "grade_later", "reuse", "certify", "seed", "shard", "run_id", "keep_workspaces", "yes",
+    "retries", "max_output_bytes", "metric", "grade_later", "reuse", "certify", "user_home", "seed", "shard", "run_id", "keep_workspaces", "yes",
     "source_repo",
 )  # fmt: skip
 

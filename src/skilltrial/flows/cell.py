@@ -164,6 +164,7 @@ def _attempt(cell: Cell, bench: Bench, workspace: Workspace | None) -> AgentRun 
         tool_choice=case.tool_choice,
         forced=case.forced and bool(lookup.skills_of(cell)),
         place=workspace.place if workspace else None,
+        own_home=not lookup.targets[cell.target].user_home,
     )
     watch = CellWatch(limits, bench.machine.stopping)
     return packets.run(cell, job, watch, bench) if able.deferred else bench.runners[cell.target].run(job, watch)

@@ -110,6 +110,7 @@ def _run(target: Target, bench: Bench, skills: tuple[Skill, ...]) -> AgentRun:
             skills=skills,
             params=target.params,
             place=workspace.place if workspace else None,
+            own_home=not target.user_home,
         )
         run = bench.runners[target.name].run(job, CellWatch(limits, bench.machine.stopping))
     if isinstance(run, Awaiting):

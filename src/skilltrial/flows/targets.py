@@ -116,6 +116,7 @@ def _target(item: TargetConfig, name: str, config: Config) -> Target:
         pricing=pricing,
         timeout_s=item.timeout_s or config.timeout_s,
         delivery=backend.capabilities.delivery,
+        user_home=bool(config.user_home) and backend.capabilities.program,
         deferred=backend.capabilities.deferred,
     )
 

@@ -60,7 +60,7 @@ def sandbox_of(target: Target) -> Sandbox:
 
 def access_of(target: Target, backend: Backend, machine: Machine, env: Mapping[str, str]) -> Access:
     """What a target's processes may reach. `env`: variables let through to them."""
-    keep = not backend.capabilities.own_environment
+    keep = not backend.capabilities.own_environment or target.user_home
     if target.sandbox == "none":
         return Access(env=env, keep_home=keep)
     return Access(
@@ -97,6 +97,8 @@ def levelled(target: Target, backend: Backend, wish: Wish, machine: Machine, say
             f"--network model-only: it is not known where {target.name} finds its model",
             "name it: base_url, or model_hosts in the target's options, or use --network on or off",
         )
+    if target.user_home and wish.level not in ("auto", "none"):
+        raise UsageError(f"--user-home: {target.name} cannot use your home behind {wish.level}", "use --sandbox none")
     if wish.level not in ("auto", "none"):
         _insist(walled, backend, machine)
         return walled

@@ -46,7 +46,7 @@ _SCALARS = (
     "judge", "judge_base_url", "judge_api_key_env", "judge_mode", "baseline", "repetitions", "concurrency", "timeout_s",
     "retries", "max_output_bytes", "metric", "margin", "prose_checks", "stage", "gate", "sandbox", "network", "image",
     "keep_workspaces", "workspaces_dir", "workspace", "run_id", "source_repo", "strict", "skip_invalid", "library", "grade_later",
-    "reuse", "certify",
+    "reuse", "certify", "user_home",
     "replay", "seed", "shard", "yes", "hook_timeout_s", "target", "env", "max_cost_usd", "max_calls", "max_duration_s",
 )  # fmt: skip
 """Settings that a variable can hold: `SKILLTRIAL_REPETITIONS=3`. `env` is a list with commas."""

@@ -51,8 +51,10 @@ def judge_notes(judge: Judge | None, targets: Sequence[Target]) -> Iterator[str]
 
 
 def target_notes(targets: Sequence[Target]) -> Iterator[str]:
-    """Parameters that a model refuses."""
+    """Parameters that a model refuses, and runs that are not kept apart from the user's own settings."""
     for target in targets:
+        if target.user_home:
+            yield f"{target.name}: runs in your own home with your own settings and skills (--user-home), in both arms"
         said = {**_params_in(target.options), **target.params}
         refused = sorted(_SAMPLING & said.keys())
         if refused and target.value and target.backend == "openai" and _FIXED.search(target.value):

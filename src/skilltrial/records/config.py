@@ -163,6 +163,8 @@ class Config(Record):
     library: bool | None = None
     grade_later: bool | None = None
     reuse: bool | None = None
+    user_home: bool | None = None
+    """Run agent programs in the caller's own home, with its settings and login; every report says so."""
     certify: bool | None = None
     """Prove on a canary that an agent program's baseline sees no skill, before its first cell (default true)."""
     replay: str | None = None

@@ -146,6 +146,8 @@ class ConfigFile(Record):
     """Run cases that nothing can grade yet, to be graded by `grade`."""
     reuse: bool | None = None
     """Take finished baseline cells with equal inputs, up to 7 days old."""
+    user_home: bool | None = None
+    """Run agent programs in your own home, with its settings, skills and login; every report says so."""
     certify: bool | None = None
     """Prove on a canary that an agent program's baseline sees no skill, before its first cell. Default true."""
     replay: str | None = None

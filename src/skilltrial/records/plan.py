@@ -50,6 +50,8 @@ class Target(Record):
     program_version: str | None = None
     delivery: Literal["installed", "injected", "body_only"] | None = None
     """How the skill reaches it."""
+    user_home: bool = False
+    """Its runs use the caller's own home, settings and login in place of clean ones."""
     sandbox: str = "none"
     """Level its runs are started at, decided when the plan was made."""
     network: Network = "on"
