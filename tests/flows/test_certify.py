@@ -80,3 +80,12 @@ def test_a_run_in_the_users_own_home_is_said_in_every_report(
     assert "--user-home" in (tmp_path / "skilltrial-workspace/iteration-1/report/index.html").read_text()
     refused = skilltrial("run", "colours", "--target", "fake", "--user-home", "--sandbox", "docker")
     assert refused.code == 2 and "--user-home" in refused.err
+
+
+def test_agents_gives_a_backend_one_tiny_task_on_request(skilltrial: Any, serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = serve("READY")
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    said = skilltrial("agents", "openai:m", "--probe")
+    assert said.code == 0 and "answered 'READY'" in said.out and server.stats.calls == 1
+    assert "answered" in skilltrial("agents", "fake", "--probe").out
+    assert skilltrial("agents", "openai:m").code == 0 and server.stats.calls == 1

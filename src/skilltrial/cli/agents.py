@@ -13,16 +13,21 @@ from skilltrial.cli.faces import Session, say
 @click.command("agents")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--install", type=click.Choice(["local"]), help="Install what the embedded model needs.")
+@click.option("--probe", "probe_it", is_flag=True, help="Give each that works one tiny real task; may cost a little.")
 @click.option("--format", "-f", "format_", type=click.Choice(["text", "json"]), default="text")
-def command(names: tuple[str, ...], install: str | None, format_: str) -> int:
-    """Which backends work on this machine, with program, version, login and what each can do."""
+def command(names: tuple[str, ...], install: str | None, probe_it: bool, format_: str) -> int:
+    """Which backends work on this machine, with program, version, login and what each can do.
+
+    NAME is a backend, or backend:value as for --target.
+    """
     from skilltrial import registry
     from skilltrial.flows import doctor
 
     session = Session()
     if install:
         return doctor.install_local(say)
-    rows = [doctor.examine(name, session.machine) for name in names or registry.names("backends")]
+    known = [name for name in registry.names("backends") if name != "library"]  # objects of a program, none of a machine
+    rows = [doctor.examine(name, session.machine, probe_it=probe_it) for name in names or known]
     if format_ == "json":
         click.echo(json.dumps([row.model_dump(mode="json") for row in rows], ensure_ascii=False, indent=2))
     else:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from skilltrial import registry
 from skilltrial.errors import UsageError
 from skilltrial.flows import walls
+from skilltrial.flows.tryout import try_out
 from skilltrial.records.config import Config
 from skilltrial.records.plan import Target
 from skilltrial.records.record import Record
@@ -37,8 +38,12 @@ class Examined(Record):
 NEEDS_VALUE = {"adapter": "adapter:PATH", "runner": "runner:NAME", "openai": "openai:MODEL", "anthropic": "anthropic:MODEL"}
 
 
-def examine(name: str, machine: Machine) -> Examined:
-    """Asks a backend whether it can work here, spending nothing."""
+def examine(text: str, machine: Machine, *, probe_it: bool = False) -> Examined:
+    """Asks a backend (`NAME` or `NAME:VALUE`) whether it can work here, spending nothing.
+
+    `probe_it`: one that can is given one tiny real task.
+    """
+    name, _, value = text.partition(":")
     backend = registry.get("backends", name)
     capabilities = backend.capabilities
     levels = (
@@ -46,18 +51,21 @@ def examine(name: str, machine: Machine) -> Examined:
         if capabilities.files
         else {}
     )
-    if name in ("adapter", "runner"):
+    if name in ("adapter", "runner") and not value:
         return Examined(backend=name, ok=True, reason=f"use --target {NEEDS_VALUE[name]}", capabilities=capabilities)
-    target = Target(name=name, backend=name, value="model" if name in NEEDS_VALUE else None)
+    target = Target(name=name, backend=name, value=value or ("model" if name in NEEDS_VALUE else None))
     try:
         opened = backend.from_target(target)
         probe = opened.probe(machine)
     except UsageError as error:
         return Examined(backend=name, ok=False, reason=str(error), capabilities=capabilities)
+    ok, reason = probe.ok, probe.reason
+    if ok and probe_it and (value or name not in NEEDS_VALUE) and not capabilities.deferred:
+        ok, reason = try_out(opened, target, machine)
     return Examined(
-        backend=name,
-        ok=probe.ok,
-        reason=probe.reason,
+        backend=text,
+        ok=ok,
+        reason=reason,
         program=probe.program,
         version=probe.version,
         login=probe.login,
