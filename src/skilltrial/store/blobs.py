@@ -11,12 +11,16 @@ from skilltrial.records.evidence import Evidence
 from skilltrial.system.files import digest as digest_of
 from skilltrial.system.files import write_atomic
 
+_SEEN = 4096
+
 
 class FolderBlobs:
     """The Blobs seam over `blobs/`. A file is called `sha256-<hex>`, since `:` is no file name on every system."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._seen: set[str] = set()
+        """Stored lately: what equal cells send is equal, so most questions to the disk would be the same."""
 
     def path(self, digest: str) -> Path:
         """Where these bytes lie, or would lie. Raises KeyError when `digest` is no digest."""
@@ -26,12 +30,17 @@ class FolderBlobs:
         return self.folder / f"{kind}-{hex_}"
 
     def put_new(self, digest: str, data: bytes) -> bool:
-        path = self.path(digest)
-        if path.exists():
+        if digest in self._seen:
             return False
-        self.folder.mkdir(exist_ok=True)
-        write_atomic(path, data, None)
-        return True
+        path = self.path(digest)
+        new = not path.exists()
+        if new:
+            self.folder.mkdir(exist_ok=True)
+            write_atomic(path, data, None)
+        if len(self._seen) >= _SEEN:
+            self._seen.clear()
+        self._seen.add(digest)
+        return new
 
     def get(self, digest: str) -> bytes:
         try:
