@@ -10,7 +10,13 @@ from pathlib import Path
 from benchmarks.inputs import write_skill
 from benchmarks.measure import PROGRAM, Server, Took, model_server, run
 
-CASES = 100
+MOST_CASES = 100
+
+
+def shape(cells: int) -> tuple[int, int]:
+    """Cases and repetitions of a trial of so many cells in two arms."""
+    repetitions = -(-cells // (2 * MOST_CASES))
+    return cells // (2 * repetitions), repetitions
 
 
 @dataclass
@@ -47,15 +53,14 @@ class Scene:
 
     def trial_command(self, server: Server, cells: int, concurrency: int = 16) -> list[str]:
         """A trial of `cells` cells, target and judge at the server. It runs in a folder that `trial_folder` made."""
-        cases = min(CASES, cells // 2)
-        repetitions = max(1, cells // (2 * cases))
+        repetitions = shape(cells)[1]
         where = ["--base-url", server.url, "--judge-base-url", server.url]
         what = ["--target", "openai:m", "--judge", "openai:j", "--repetitions", str(repetitions), "--gate", "none", "--yes"]
         return [PROGRAM, "run", "answers", *what, *where, "--concurrency", str(concurrency), "--workspace", "trial"]
 
     def trial_folder(self, cells: int) -> Path:
         folder = self.fresh("trial")
-        write_skill(folder / "answers", min(CASES, cells // 2))
+        write_skill(folder / "answers", shape(cells)[0])
         return folder
 
     def trial(self, server: Server, cells: int, *more: str, concurrency: int = 16) -> Took:
