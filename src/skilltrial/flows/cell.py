@@ -135,11 +135,12 @@ def measure(cell: Cell, bench: Bench, place: ExitStack) -> Measured | None:
 
 
 def _may_retry(evidence: Evidence) -> bool:
+    if evidence.outcome not in RETRIED:
+        return False
     delta = evidence.delta or Delta()
     git = delta.git or GitDelta()
     moved = git.removed or git.head != git.head_before or git.branch_heads or git.pushed or git.review_requests
-    touched = delta.created or delta.changed or delta.deleted or delta.truncated or moved
-    return evidence.outcome in RETRIED and not touched
+    return not (delta.created or delta.changed or delta.deleted or delta.truncated or moved)
 
 
 def _broken(error: CellError, started: str, began: float) -> AgentRun:

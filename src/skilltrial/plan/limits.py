@@ -10,8 +10,7 @@ from skilltrial.seams import Capabilities
 def limits_of(case: Case, target: Target, options: Options) -> Limits:
     """The case's own limits, then the target's time limit, then those of the experiment."""
     said = {name: value for name, value in case.limits if value is not None}
-    usual = options.limits.model_copy(update={"timeout_s": target.timeout_s or options.limits.timeout_s})
-    return usual.model_copy(update=said)
+    return options.limits.model_copy(update={"timeout_s": target.timeout_s or options.limits.timeout_s, **said})
 
 
 def stage_of(case: Case, capabilities: Capabilities) -> Stage:

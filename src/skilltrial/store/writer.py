@@ -134,7 +134,8 @@ class Writer:
         if self._flusher is None:
             self._flusher = threading.Thread(target=self._flush_loop, name="skilltrial-sync", daemon=True)
             self._flusher.start()
-        self._wake.set()
+        if not self._wake.is_set():
+            self._wake.set()
 
     def _flush_loop(self) -> None:
         while self._wake.wait() and not self._stop.wait(SYNC_S):
