@@ -149,7 +149,7 @@ def sees_the_common_temporary_folder(scene: Scene) -> str | None:
 
 
 def has_more_than_it_was_given_in_the_environment(scene: Scene) -> str | None:
-    allowed = {*scene["variables"], "PWD", "SHLVL", "_", "LC_CTYPE", "HOSTNAME", "container", "SKILLTRIAL_CELL", "PATH"}
+    allowed = {*scene["variables"], "PWD", "SHLVL", "_", "LC_CTYPE", "HOSTNAME", "container", "TERM", "SKILLTRIAL_CELL", "PATH"}
     more = sorted(set(os.environ) - allowed)
     return ", ".join(more) or None
 
