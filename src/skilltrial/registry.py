@@ -51,13 +51,15 @@ def get(family: str, name: str) -> Any:
     Raises:
         UsageError: there is no such plug-in; the message lists those there are.
     """
+    for point in _installed()[family]:
+        if point.name == name:
+            return point.load()
     module_name = name.replace("-", "_")
-    module_name = _CLASHES.get(module_name, module_name)
-    if name in names(family):
-        for point in _installed()[family]:
-            if point.name == name:
-                return point.load()
-        return importlib.import_module(f"skilltrial.{family}.{module_name}").plugin
+    module = f"skilltrial.{family}.{_CLASHES.get(module_name, module_name)}"
+    if module_name.isidentifier() and "_" not in name and not name.startswith("-") and importlib.util.find_spec(module):
+        plugin = getattr(importlib.import_module(module), "plugin", None)
+        if plugin is not None:
+            return plugin
     from difflib import get_close_matches
 
     close = get_close_matches(name, names(family), 1)
