@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from skilltrial.records.config import Config
     from skilltrial.records.plan import Judge, Plan
     from skilltrial.records.suite import Case
+    from skilltrial.store import Experiment
 
 
 @click.command("grade")
@@ -90,7 +92,8 @@ def _todays(plan: Plan) -> dict[tuple[str, str], Case]:
     return found
 
 
-def _list(opened: Any) -> int:
-    for number, count, when in opened.gradings():
-        click.echo(f"grading {number}: {count} cells{f', {when}' if when else ''}")
+def _list(opened: Experiment) -> int:
+    counts = Counter(line.number for result in opened.results() for line in opened.gradings(result))
+    for number, count in sorted(counts.items()):
+        click.echo(f"grading {number}: {count} cell{'' if count == 1 else 's'}")
     return 0
