@@ -1,7 +1,7 @@
 """`python -m benchmarks [--smoke] [--full] [NAME…]`: prints figures beside floors and budgets.
 
 A missed budget is printed, never an error: CPU figures rise with the load of the machine. The exit code is 1 only when
-something was lost or done twice, which no load excuses.
+something was lost, done twice or did not run at all, which no load excuses.
 """
 
 from __future__ import annotations
@@ -41,27 +41,31 @@ def main() -> int:
         parser.error(f"unknown: {', '.join(unknown)}; there are {', '.join(NAMES)}")
     print(f"Python {platform.python_version()}, {platform.machine()}, {tmpfs()}, load {load_average()}")
     print(head())
-    lost = 0
+    wrong = 0
     with scratch() as folder:
         scene = Scene(folder, smoke=given.smoke, full=given.full)
         for name in NAMES:
             if not given.names or name in given.names:
-                lost += _print(name, scene)
+                wrong += _print(name, scene)
     print(f"load {load_average()}; other work on the machine raises CPU figures, so compare ratios")
-    return 1 if lost else 0
+    return 1 if wrong else 0
 
 
 def _print(name: str, scene: Scene) -> int:
-    """Prints the figures of one benchmark; answers with how many of its counts, where 0 is the budget, are not 0."""
+    """Prints the figures of one benchmark; answers with what went wrong: counts that are not 0 as they should be, a failure."""
     figures: Callable[[Scene], Iterator[Row]] = import_module(f"benchmarks.{name}").figures
-    began, lost = time.monotonic(), 0
-    for row in figures(scene):
-        if scene.smoke and row.budget:
-            row = row._replace(budget=None)  # budgets are for the full sizes
-        print(line(row), flush=True)
-        lost += row.budget == 0 and row.met is False
+    began, wrong = time.monotonic(), 0
+    try:
+        for row in figures(scene):
+            if scene.smoke and row.budget:
+                row = row._replace(budget=None)  # budgets are for the full sizes
+            print(line(row), flush=True)
+            wrong += row.budget == 0 and row.met is False
+    except RuntimeError as error:
+        print(f"{name} FAILED: {error}", flush=True)
+        wrong += 1
     print(f"  {name}: {time.monotonic() - began:.0f} s, load {load_average()}", file=sys.stderr)
-    return lost
+    return wrong
 
 
 if __name__ == "__main__":
