@@ -134,7 +134,8 @@ def test_no_key_is_needed_on_this_machine_but_one_that_is_set_is_sent(
         (
             {"base_url": "https://api.x.invalid/v1"},
             {},
-            "OPENAI_API_KEY is not set; put the key for https://api.x.invalid/v1 there",
+            "OPENAI_API_KEY is not set; put the key for https://api.x.invalid/v1 there, "
+            "or name another variable with --api-key-env, a judge's with --judge-api-key-env (none: no key)",
         ),
         ({"base_url": "https://openrouter.ai/api/v1"}, {"OPENAI_API_KEY": "sk-1"}, "OPENROUTER_API_KEY is not set"),
         (

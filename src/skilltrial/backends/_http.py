@@ -162,7 +162,8 @@ class HttpTarget(Record):
             return f"no model is named: write {self.name}:MODEL"
         name = self.key_name(environ)
         if name and not environ.get(name):
-            return f"{name} is not set; put the key for {shown(url)} there, or name another variable with --api-key-env (none: no key)"
+            other = "--api-key-env, a judge's with --judge-api-key-env"
+            return f"{name} is not set; put the key for {shown(url)} there, or name another variable with {other} (none: no key)"
         absent = [variable for value in self.headers.values() for variable in _variables(value) if variable not in environ]
         return f"a header names ${absent[0]}, which is not set" if absent else None
 

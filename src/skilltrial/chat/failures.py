@@ -97,7 +97,8 @@ def of_status(status: int, error: Said, *, url: str, model: str | None, key_name
     words = f"{error.code} {error.message}"
     key = f"the key in {key_name}" if key_name else "the key"
     if status == 401:
-        todo = f"check {key}" if key_name else "the server wants a key: name its variable with --api-key-env"
+        wanted = "the server wants a key: name its variable with --api-key-env, a judge's with --judge-api-key-env"
+        todo = f"check {key}" if key_name else wanted
         return Failure("infrastructure_error", f"{where}: not let in{quote}; {todo}", setup=True)
     if status == 402 or _FUNDS.search(words):
         return Failure(
