@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.stats.suites import suites
 
-from skilltrial.stats.lift import Rates, on_these_cases, p_equivalence, pair
+from skilltrial.stats.lift import Rates, on_these_cases, p_equivalence, pair, shares, weighted
 from skilltrial.stats.like import on_cases_like_these
 from skilltrial.stats.signflip import _drawn, sign_flip
 from skilltrial.stats.words import of_these
@@ -115,3 +115,8 @@ def test_sign_flips_without_a_common_step_are_drawn_with_the_seed() -> None:
 
 def test_the_order_of_twenty_equal_wins_is_one_in_half_a_million() -> None:
     assert sign_flip([0.05] * 20) == pytest.approx(2**-19)
+
+
+def test_the_mean_of_equal_values_is_that_value_for_any_number_of_cases() -> None:
+    assert all(weighted(shares(None, count), [1.0] * count) == 1.0 for count in range(1, 300))
+    assert all(weighted(shares(list(range(1, count + 1)), count), [1.0] * count) == 1.0 for count in range(1, 300))

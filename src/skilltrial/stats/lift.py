@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import erfc, sqrt
+from math import erfc, fsum, sqrt
+from operator import mul
 from typing import NamedTuple
 
 from skilltrial.errors import NotMeasured
@@ -94,13 +95,18 @@ def shares(weights: Sequence[float] | None, count: int) -> list[float]:
     return [weight / total for weight in weights]
 
 
+def weighted(share: Sequence[float], values: Sequence[float]) -> float:
+    """The weighted mean, exact where all values are equal: seven cases at 1 are 1, not 0.9999999999999998."""
+    return fsum(map(mul, share, values)) / fsum(share)
+
+
 def arm_of(scores: Rates, share: Sequence[float]) -> Arm:
     """Rate, effective n and spread of one arm; every case has at least one score."""
     means = tuple(sum(row) / len(row) for row in scores)
     spread = sum((score - mean) ** 2 for row, mean in zip(scores, means, strict=True) if len(row) > 1 for score in row)
     cells = sum(map(len, scores))
     n = 1.0 / sum(weight * weight / len(row) for weight, row in zip(share, scores, strict=True))
-    rate = min(1.0, max(0.0, sum(weight * mean for weight, mean in zip(share, means, strict=True))))
+    rate = min(1.0, max(0.0, weighted(share, means)))
     return Arm(rate, n, spread, cells - len(means), means, cells)
 
 

@@ -8,7 +8,7 @@ from math import sqrt
 from typing import NamedTuple
 
 from skilltrial.stats.distributions import student_quantile
-from skilltrial.stats.lift import shares
+from skilltrial.stats.lift import shares, weighted
 from skilltrial.stats.limits import TIE
 from skilltrial.stats.signflip import sign_flip
 
@@ -52,7 +52,7 @@ def on_cases_like_these(
     if not differences:
         return NO_UNITS
     share = shares(weights, len(differences))
-    lift = sum(weight * difference for weight, difference in zip(share, differences, strict=True))
+    lift = weighted(share, differences)
     size, gain = _units(differences, share, clusters)
     p = sign_flip([weight * value for weight, value in zip(size, gain, strict=True)], seed)
     count = len(gain)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from skilltrial.errors import NotMeasured
-from skilltrial.stats.lift import Rates, arm_of, shares, shrink
+from skilltrial.stats.lift import Rates, arm_of, shares, shrink, weighted
 from skilltrial.stats.limits import TIE, exact_limits
 
 PRIOR = 2.0
@@ -46,7 +46,7 @@ def rate_on_cases_like_these(
     if not values:
         raise NotMeasured("no case has a value")
     share = shares(weights, len(values))
-    rate = min(1.0, max(0.0, sum(weight * value for weight, value in zip(share, values, strict=True))))
+    rate = min(1.0, max(0.0, weighted(share, values)))
     if len(values) < 3:
         return RateEstimate(rate, None, None)
     cases = 1.0 / sum(weight * weight for weight in share)
