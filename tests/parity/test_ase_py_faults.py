@@ -1,19 +1,18 @@
-"""The faults that agent-skill-eval 0.7.0 was seen to have, by number, each shown not to be here.
-
-Its 15th, a baseline that sees the user's own skills and settings, is the concern of tests/workspaces and tests/sandboxes.
-"""
+"""The faults that agent-skill-eval 0.7.0 was seen to have, by number, each shown not to be here."""
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from skilltrial import graders, store
+from skilltrial import graders, registry, store
 from skilltrial.records.evidence import Event, Evidence, Timing
 from skilltrial.records.problems import Where
 from skilltrial.records.suite import Case, Check, FileRef
@@ -230,6 +229,72 @@ def test_13_the_tenth_experiment_comes_after_the_second(skilltrial: Any, new_ski
     assert store.locate(tmp_path / "skilltrial-workspace", "latest").name == "iteration-10"
     assert store.locate(tmp_path / "skilltrial-workspace", "previous").name == "iteration-1"
     assert skilltrial("run", "colours", "--target", "fake", "--format", "json").summary["experiment"] == "iteration-11"
+
+
+# ---------------------------------------------------------------- 15: what the baseline sees
+LOOKS = """#!{python}
+import json, os, sys
+from pathlib import Path
+if sys.argv[1:] == ["--version"]:
+    sys.exit(print("9.9.9 (fake)"))
+sys.stdin.read()
+KNOWN = ("SKILL.md", "CLAUDE.md", "AGENTS.md", "plugin.json", "settings.json", "config.toml", "opencode.json")
+here, homes = Path.cwd(), [value for name, value in os.environ.items() if name == "HOME" or name.endswith(("_HOME", "CONFIG_DIR"))]
+seen = [path for place in (here, *map(Path, homes)) for path in place.rglob("*") if path.name in KNOWN]
+seen += [path for above in here.parents for name in KNOWN for path in (*above.glob(name), *above.glob(".*/skills/*/" + name))]
+with open({log!r}, "a") as log:
+    log.write(json.dumps({{str(path): path.read_text() for path in seen}}) + chr(10))
+print(Path({recording!r}).read_text(), end="")
+"""
+"""An agent program that reads all that such programs read by themselves, from its folder, those above it and its home."""
+RECORDED = {"claude-code": "claude-code/2.1.332", "codex": "codex/0.171.0", "opencode": "opencode/1.18.33"}
+MINE = "OF-THE-USER"
+
+
+@pytest.fixture
+def looking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """`looking("codex")` puts such a program first on PATH, for a user with skills, instructions, plugins and settings."""
+    places = [
+        f"{at}/skills/{skill}/SKILL.md" for at in (".claude", ".codex", ".agents", ".opencode") for skill in ("a", "colours")
+    ]
+    places += [".claude/CLAUDE.md", ".claude/settings.json", ".claude/plugins/p/.claude-plugin/plugin.json", ".codex/AGENTS.md"]
+    places += [
+        ".codex/config.toml",
+        "CLAUDE.md",
+        "AGENTS.md",
+        *(f".config/opencode/{at}" for at in ("AGENTS.md", "opencode.json")),
+    ]
+    for place in [tmp_path / above / path for above in ("home", "") for path in places]:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(f"---\nname: {place.parent.name}\ndescription: {MINE}\n---\n{MINE}\n")
+
+    def program(name: str) -> Path:
+        path, log = tmp_path / "bin" / registry.get("backends", name).program, tmp_path / "looks.jsonl"
+        recording = Path(__file__).parents[1] / "recordings" / RECORDED[name] / "answer.jsonl"
+        path.parent.mkdir()
+        path.write_text(LOOKS.format(python=sys.executable, log=str(log), recording=str(recording)))
+        path.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{path.parent}:{os.environ['PATH']}")
+        monkeypatch.setenv("HOME", str(tmp_path / "home"))
+        for variable in ("ANTHROPIC_API_KEY", "CODEX_API_KEY", "OPENAI_API_KEY"):
+            monkeypatch.setenv(variable, "k" * 20)
+        return log
+
+    return program
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_15_the_baseline_sees_no_skill_no_instructions_no_plugin_and_no_settings_of_the_user(
+    name: str, skilltrial: Any, new_skill: Any, looking: Callable[[str], Path]
+) -> None:
+    log = looking(name)
+    new_skill([{"id": 1, "prompt": "p", "checks": [{"type": "contains", "value": "p"}]}])
+    said = skilltrial("run", "colours", "-t", f"{name}:m", "--sandbox", "none", "--no-certify", "-c", 1, "--format", "json")
+    assert said.summary["coverage"]["finished"] == 2, said.err
+    looks: list[dict[str, str]] = [json.loads(line) for line in log.read_text().splitlines()]
+    assert not [path for look in looks for path, text in look.items() if MINE in text]
+    skills = sorted([[Path(path).parent.name for path in look if path.endswith("SKILL.md")] for look in looks], key=len)
+    assert skills == [[], ["colours"]], "the baseline sees none, the other arm the one under test"
 
 
 # ---------------------------------------------------------------- 14, 16 to 18
