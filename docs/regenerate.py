@@ -5,8 +5,10 @@ Run by `make docs`; the tests say when it has to be run.
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import click
@@ -89,6 +91,16 @@ def _command_page(title: str, command: click.Command, parent: click.Context) -> 
     return parts
 
 
+def parity_table() -> ModuleType:
+    """The module beside this one, which is no package."""
+    spec = importlib.util.spec_from_file_location("parity_table", Path(__file__).parent / "parity_table.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
 def pages() -> dict[Path, str]:
     """Every made file with the text it ought to have."""
     made = {ROOT / "schemas" / f"{name}.schema.json": as_text(schema) + "\n" for name, schema in schemas().items()}
@@ -98,6 +110,7 @@ def pages() -> dict[Path, str]:
     made[commands] = with_made_part(commands.read_text(encoding="utf-8"), command_pages())
     template = ROOT / "src" / "skilltrial" / "cli" / "templates" / "skilltrial.yaml"
     made[template] = (ROOT / "examples" / "skilltrial.yaml").read_text(encoding="utf-8")  # what `init --config` writes
+    made[ROOT / "docs" / "reference" / "parity.md"] = parity_table().page()
     return made
 
 
