@@ -11,6 +11,7 @@ import pytest
 from skilltrial.backends.fake import Fake
 from skilltrial.errors import CellError, UsageError
 from skilltrial.records.plan import Target
+from skilltrial.seams import Stop
 
 RULES: dict[str, Any] = {
     "rules": [
@@ -109,3 +110,43 @@ def test_a_script_may_lie_in_a_file(bench: Any) -> None:
 def test_a_script_that_cannot_be_played_is_named_before_anything_runs(bench: Any, source: str) -> None:
     with pytest.raises(UsageError):
         Fake(script=source).probe(bench.machine)
+
+
+def test_commands_are_really_run_and_told_as_tool_calls_with_their_results(bench: Any) -> None:
+    rule = {
+        "files": {"a.txt": "one\n"},
+        "run": ["cat a.txt > b.txt; cat b.txt", "ls nothing-there", "echo two"],
+        "text": "{output}!",
+    }
+    run = bench.run(Fake(script={"rules": [rule]}), with_skill=True)
+    assert (bench.root / "b.txt").read_text() == "one\n"
+    assert run.text == "two!"
+    assert [(event.kind, event.ok) for event in run.events] == [
+        ("skill", None), ("tool_call", None), ("tool_result", True), ("tool_call", None), ("tool_result", False),
+        ("tool_call", None), ("tool_result", True),
+    ]  # fmt: skip
+    assert run.events[1].arguments == {"command": rule["run"][0]}
+    assert run.events[2].text == "one\n"
+    assert "nothing-there" in run.events[4].text
+
+
+@pytest.mark.parametrize(("with_skill", "said"), [(True, ".fake/skills/sample-skill"), (False, "none")])
+def test_a_command_knows_where_the_skill_is(bench: Any, with_skill: bool, said: str) -> None:
+    fake = Fake(script={"rules": [{"run": ["echo ${SKILL:-none}"], "text": "{output}"}]})
+    assert bench.run(fake, with_skill=with_skill).text == said
+
+
+def test_a_command_that_takes_long_is_ended_by_the_watch(bench: Any) -> None:
+    class Late(type(bench.patient)):  # type: ignore[misc]
+        def heard(self, event: Any) -> Stop | None:
+            return None if event is not None else Stop("timeout", "time is over")
+
+    run = bench.run(Fake(script={"rules": [{"run": ["sleep 60"]}]}), watch=Late())
+    assert (run.outcome, run.text) == ("timeout", "")
+    assert [event.kind for event in run.events] == ["tool_call"]
+
+
+def test_commands_without_a_folder_are_a_broken_cell(bench: Any) -> None:
+    job = replace(bench.job(), place=None)
+    with Fake(script={"rules": [{"run": ["true"]}]}).open(bench.machine) as runner, pytest.raises(CellError, match="no folder"):
+        runner.run(job, bench.patient)

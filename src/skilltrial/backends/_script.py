@@ -41,10 +41,13 @@ class Rule(Record):
 
     when: Where = Where()
     text: str | None = None
-    """The answer; `{prompt}` stands for the prompt."""
+    """The answer; `{prompt}` stands for the prompt, `{output}` for what the last of the commands printed."""
     files: dict[str, str] = {}
     """Written into the workspace before the answer: path -> text."""
     delete: tuple[str, ...] = ()
+    run: tuple[str, ...] = ()
+    """Shell commands run in the workspace, after the files are there, each recorded as a call of `Bash` with its result;
+    `$SKILL` is the skill's folder, empty in a baseline."""
     events: tuple[Event, ...] | None = None
     activation: Activation | None = None
     usage: Usage | None = None

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field
 
+from skilltrial.backends import _script_commands
 from skilltrial.backends._program import built
 from skilltrial.backends._script import Rule, Script, place_in_plan, script
 from skilltrial.errors import CellError
@@ -88,24 +89,38 @@ class FakeRunner:
     def run(self, job: Job, watch: Watch) -> AgentRun:
         started, began = datetime.now(UTC).isoformat(timespec="milliseconds"), time.monotonic()
         rule = self.rules.rule(job) or Rule()
-        stop = _wait(rule.sleep_s, watch)
-        if stop is None:
-            self._write(rule, job)
-            stop = next((stop for event in rule.events or () if (stop := watch.heard(event))), None)
+        done: list[Event] = []
+        stop = _wait(rule.sleep_s, watch) or self._act(rule, job, watch, done)
         timing = Timing(started_at=started, duration_s=round(time.monotonic() - began, 4))
         sent: JsonObject = {"system": job.system, "prompt": job.prompt, "skills": [skill.name for skill in job.skills]}
         if stop is not None:
-            return AgentRun(outcome=_outcome(stop), reason=stop.reason, events=rule.events, timing=timing, sent=sent)
-        return self._played(rule, job, timing, sent)
+            return AgentRun(outcome=_outcome(stop), reason=stop.reason, events=tuple(done) or None, timing=timing, sent=sent)
+        return self._played(rule, job, tuple(done), timing, sent)
 
-    def _played(self, rule: Rule, job: Job, timing: Timing, sent: JsonObject) -> AgentRun:
+    def _act(self, rule: Rule, job: Job, watch: Watch, done: list[Event]) -> Stop | None:
+        """Writes the files, tells the events and runs the commands; what happened stands in `done`."""
+        self._write(rule, job)
+        done.extend(_told(rule, job))
+        stop = next((stop for event in done if (stop := watch.heard(event))), None)
+        if stop is not None or not rule.run:
+            return stop
+        try:
+            for event in _script_commands.run(rule.run, job, watch, self.fake.skill_dir):
+                done.append(event)
+                if stop := watch.heard(event):
+                    return stop
+        except _script_commands.Stopped as error:
+            return error.stop
+        return None
+
+    def _played(self, rule: Rule, job: Job, done: tuple[Event, ...], timing: Timing, sent: JsonObject) -> AgentRun:
         ok = rule.outcome == "ok"
         return AgentRun(
             outcome=rule.outcome,
             reason=rule.reason or (None if ok else "as the script says"),
-            text=self._text(rule, job) if ok else "",
-            events=self._events(rule, job),
-            activation=self._activation(rule, job),
+            text=self._text(rule, job, done) if ok else "",
+            events=done,
+            activation=_activation(rule, job),
             inventory=Inventory(skills=tuple(skill.name for skill in job.skills)),
             usage=rule.usage or _PLAIN,
             timing=timing,
@@ -115,9 +130,9 @@ class FakeRunner:
         )
 
     # ------------------------------------------------------------ the answer
-    def _text(self, rule: Rule, job: Job) -> str:
+    def _text(self, rule: Rule, job: Job, done: tuple[Event, ...]) -> str:
         if rule.text is not None:
-            return rule.text.replace("{prompt}", job.prompt)
+            return rule.text.replace("{output}", _script_commands.output_of(done)).replace("{prompt}", job.prompt)
         if job.json_schema is not None:
             return json.dumps(_verdicts(rule, job.json_schema, job.prompt))
         chance = self.fake.p_with if job.skills else self.fake.p_without
@@ -136,19 +151,6 @@ class FakeRunner:
             return "\n\n".join(skill.body for skill in job.skills)
         return job.prompt
 
-    def _events(self, rule: Rule, job: Job) -> tuple[Event, ...]:
-        if rule.events is not None:
-            return rule.events
-        return tuple(Event(kind="skill", name=skill.name) for skill in job.skills)
-
-    def _activation(self, rule: Rule, job: Job) -> Activation:
-        if rule.activation is not None:
-            return rule.activation
-        if not job.skills:
-            return "none_expected"
-        loads = {event.name for event in self._events(rule, job) if event.kind == "skill"}
-        return "activated" if loads & {skill.name for skill in job.skills} else "not_seen"
-
     # ------------------------------------------------------------ the folder
     def _write(self, rule: Rule, job: Job) -> None:
         """Writes and deletes files as the rule says, and as `fake-create-file: PATH` in the prompt says."""
@@ -161,6 +163,20 @@ class FakeRunner:
             write_atomic(spot, text, None)
         for path in rule.delete:
             _inside(job.place.root, path).unlink(missing_ok=True)
+
+
+def _told(rule: Rule, job: Job) -> tuple[Event, ...]:
+    """The events of the script; where it has none, that each skill was loaded."""
+    return rule.events if rule.events is not None else tuple(Event(kind="skill", name=skill.name) for skill in job.skills)
+
+
+def _activation(rule: Rule, job: Job) -> Activation:
+    if rule.activation is not None:
+        return rule.activation
+    if not job.skills:
+        return "none_expected"
+    loads = {event.name for event in _told(rule, job) if event.kind == "skill"}
+    return "activated" if loads & {skill.name for skill in job.skills} else "not_seen"
 
 
 def _inside(root: Path, path: str) -> Path:
