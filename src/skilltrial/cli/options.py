@@ -52,7 +52,7 @@ def skill_options(function: F) -> F:
         click.option("--include", multiple=True, metavar="GLOB", help="Only skills whose path fits; repeatable."),
         click.option("--exclude", multiple=True, metavar="GLOB", help="No skills whose path fits; repeatable."),
         click.option("--tag", "with_tags", multiple=True, help="Only skills or cases with this tag; repeatable."),
-        click.option("--side-effect-level", "side_effect_levels", multiple=True, hidden=True),
+        click.option("--side-effect-level", "side_effect_levels", multiple=True, metavar="LEVEL", help="Only cases of this level: static, local-only, live-safe or live-external; repeatable."),
         click.option("--library", is_flag=True, default=None, help="Take every child folder as a skill."),
         click.option("--config", "config_file", metavar="FILE", help="Settings; default: skilltrial.yaml here or above."),
         click.option("--no-config", is_flag=True, help="Read no settings file."),
@@ -78,8 +78,8 @@ def target_options(function: F) -> F:
         click.option("--adapter-protocol", type=click.Choice(["1", "2"]), help="Version of the protocol spoken with adapters (default 1)."),
         click.option("--base-url", metavar="URL", help="Endpoint of HTTP targets."),
         click.option("--api-key-env", metavar="NAME", help="Variable that holds their key."),
-        click.option("--harness-base-url", hidden=True),
-        click.option("--reasoning-effort", hidden=True),
+        click.option("--harness-base-url", metavar="URL", help="Endpoint of agent programs."),
+        click.option("--reasoning-effort", metavar="LEVEL", help="For targets that have such a setting: low, medium, high, …"),
         click.option("--target-param", "target_params", multiple=True, metavar="K=V", help="Request parameter, V as JSON or text; repeatable."),
         click.option("--temperature", type=float, hidden=True),
         click.option("--judge", metavar="BACKEND:VALUE|none", help="Who grades rubrics; default: the first target's own model."),
@@ -88,7 +88,7 @@ def target_options(function: F) -> F:
         click.option("--judge-api-key-env", metavar="NAME", help="Variable that holds the judge's key."),
         click.option("--judge-param", "judge_params", multiple=True, metavar="K=V", help="Request parameter of the judge; repeatable."),
         click.option("--judge-mode", type=click.Choice(["single", "pairwise"]), help="Grade each answer (default), or choose blindly between the two arms."),
-        click.option("--pricing-config", hidden=True, metavar="FILE"),
+        click.option("--pricing-config", metavar="FILE", help="Prices per token and model, for costs a target does not tell."),
         click.option("--env", "env", multiple=True, metavar="NAME", help="Let a variable through to agent programs; repeatable."),
         click.option("--sandbox", help="none, bwrap, docker, podman or auto."),
         click.option("--network", type=click.Choice(["on", "model-only", "off"]), help="What runs behind walls may reach (default on)."),
@@ -125,10 +125,16 @@ def trial_options(function: F) -> F:
     )  # fmt: skip
 
 
+def _per_case(name: str) -> str:
+    """Help of one limit per case."""
+    unit = {"cost": " in USD", "duration": " in seconds"}.get(name, "")
+    return f"Limit on the {name.replace('-', ' ')} of one run{unit}."
+
+
 def budget_options(function: F) -> F:
     """Caps."""
     per_case = [
-        click.option(f"--max-{name}-per-case", f"per_case_{key}", type=click.FloatRange(min=0), hidden=True)
+        click.option(f"--max-{name}-per-case", f"per_case_{key}", type=click.FloatRange(min=0), metavar="X", help=_per_case(name))
         for name, key in PER_CASE.items()
     ]
     return _stack(
