@@ -109,8 +109,3 @@ def test_waiting_for_the_network_without_end_is_ended() -> None:
         reader.feed(b'{"type":"error","message":"Reconnecting... waiting for network (Connection failed)"}')
     assert reader.doom is not None
     assert reader.doom.outcome == "infrastructure_error"
-
-
-def test_a_list_of_tools_it_cannot_take_is_a_warning(bench: Any) -> None:
-    with bench.place() as place:
-        assert any("allowed tools" in text for text in Codex(allowed_tools=("x",)).missing(bench.job(place)))

@@ -13,6 +13,7 @@ import pytest
 from skilltrial import registry
 from skilltrial.backends._address import bare, rooted
 from skilltrial.backends._command_line import CommandLine
+from skilltrial.backends._running import over_a_cap
 from skilltrial.records.plan import Target
 from skilltrial.records.suite import Limits
 
@@ -72,13 +73,72 @@ def test_the_executable_can_be_given_as_a_path(name: str, bench: Any) -> None:
     assert argv(backend(name, path="/my/program"), bench).startswith("/my/program ")
 
 
-def test_a_setting_it_does_not_have_is_a_warning_and_no_silence(name: str, bench: Any) -> None:
-    made = backend(name, reasoning_effort="high", base_url="http://127.0.0.1:9")
-    warnings = " ".join(made.missing(bench.job(Spot(), params={"temperature": 0.5}, limits=Limits(max_cost_usd=1.0))))
-    assert ("reasoning effort" in warnings) != made.capabilities.reasoning
-    assert ("endpoint" in warnings) != made.capabilities.endpoint
-    assert ("cost" in warnings) != made.capabilities.cost
-    assert "temperature" in warnings
+EVERY = frozenset(PROGRAMS)
+REASONING = {"claude-code", "codex", "copilot", "opencode", "pi"}
+LISTS_TOOLS = EVERY - {"codex", "agy"}
+COUNTS = {"claude-code", "copilot", "gemini", "opencode", "pi", "qwen"}
+TELLS_TOKENS = {"claude-code", "opencode", "pi", "qwen"}
+TELLS_COST = {"claude-code", "opencode", "pi"}
+REQUESTS: dict[str, tuple[dict[str, Any], dict[str, Any], set[str] | frozenset[str], str]] = {
+    "reasoning": ({"reasoning_effort": "high"}, {}, REASONING, "reasoning effort: 'high'"),
+    "endpoint": ({"base_url": "http://127.0.0.1:9"}, {}, EVERY - {"agy"}, "base_url"),
+    "allowed tools": ({"allowed_tools": ["read", "write"]}, {}, LISTS_TOOLS, "read, write is not enforced"),
+    "settings file": ({"settings": {"a": 1}}, {}, EVERY - {"agy"}, "settings is not passed on"),
+    "key": ({"api_key_env": "MY_KEY"}, {}, EVERY - {"agy"}, "api_key_env is not passed on"),
+    "turns": ({}, {"limits": Limits(max_turns=3)}, COUNTS, "limit of 3 per run (max_turns)"),
+    "requests": ({}, {"limits": Limits(max_requests=4)}, COUNTS, "limit of 4 per run (max_requests)"),
+    "tokens": ({}, {"limits": Limits(max_tokens=9000)}, TELLS_TOKENS, "limit of 9000 per run (max_tokens)"),
+    "cost": ({}, {"limits": Limits(max_cost_usd=0.5)}, TELLS_COST, "limit of 0.5 per run (max_cost_usd)"),
+    "parameter": ({}, {"params": {"temperature": 0.5}}, set(), "'temperature'"),
+    "more tools": ({}, {"tools": ({"name": "lookup"},)}, set(), "no way to add tools"),
+}
+"""What can be asked for: as an option of the target or as a field of the job; which programs have it; what the others say."""
+
+
+@pytest.mark.parametrize("wish", REQUESTS)
+def test_what_it_does_not_have_is_a_warning_and_no_silence(name: str, wish: str, bench: Any) -> None:
+    options, fields, have, words = REQUESTS[wish]
+    warnings = backend(name, **options).missing(bench.job(Spot(), **fields))
+    if name in have:
+        assert warnings == ()
+    else:
+        (warning,) = warnings
+        assert warning.startswith(f"{name} has no ") and words in warning
+
+
+def test_its_capabilities_say_the_same_as_its_warnings(name: str) -> None:
+    made = backend(name)
+    assert made.capabilities.reasoning == (name in REASONING)
+    assert made.capabilities.endpoint == (name in EVERY - {"agy"})
+    assert made.capabilities.turns or "max_turns" not in made.keeps
+    assert made.capabilities.cost or "cost" not in made.counts
+    assert made.capabilities.tokens or "tokens" not in made.counts
+
+
+HOMELESS = {
+    "settings": ({"settings": {"a": 1}}, {"claude-code", "copilot", "gemini", "pi", "qwen"}),
+    "allowed_tools": ({"allowed_tools": ["read"]}, {"gemini", "qwen"}),
+    "base_url": ({"base_url": "http://127.0.0.1:9"}, {"pi"}),
+}
+
+
+@pytest.mark.parametrize("option", HOMELESS)
+def test_in_the_users_own_home_what_its_files_would_have_said_is_a_warning(name: str, option: str, bench: Any) -> None:
+    options, silent = HOMELESS[option]
+    made, there = backend(name, **options), bench.job(Spot(), own_home=False)
+    told = [text for text in made.missing(there) if "the user's own home" in text]
+    assert [option in text for text in told] == [True] * (name in silent)
+    assert "the user's own home" not in " ".join(made.missing(bench.job(Spot())))
+
+
+def test_a_limit_that_its_home_would_have_set_is_ours_to_keep_in_the_users_own(bench: Any) -> None:
+    made, limits = backend("gemini"), Limits(max_turns=1)
+    reader = made.reader()
+    for _ in range(2):
+        reader.feed(b'{"type":"tool_use","tool_name":"a","tool_id":"1"}')
+        reader.feed(b'{"type":"tool_result","tool_id":"1","status":"success"}')
+    assert over_a_cap(reader, limits, made.kept(bench.job(Spot()))) is None
+    assert over_a_cap(reader, limits, made.kept(bench.job(Spot(), own_home=False))) is not None
 
 
 def test_nothing_asked_for_is_nothing_missed(name: str, bench: Any) -> None:

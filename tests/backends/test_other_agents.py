@@ -252,7 +252,7 @@ def test_a_program_without_limits_is_held_to_ours(limits: Limits, outcome: str |
     reader = OpenCode().reader()
     for record in (part("a"), step("tool-calls"), part("b", "m2"), step("tool-calls")):
         reader.feed(json.dumps(record).encode())
-    stop = over_a_cap(reader, limits, False)
+    stop = over_a_cap(reader, limits)
     assert (stop.outcome if stop else None) == outcome
     assert stop is None or (reason or "") in stop.reason
 

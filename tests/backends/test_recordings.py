@@ -82,6 +82,38 @@ def test_what_a_run_that_worked_used_adds_up(folder: str, scenario: str) -> None
     assert (usage.cost_usd is None) == (usage.cost_source is None)
 
 
+@pytest.mark.parametrize("folder", [name for name in EXPECTED if "skill" in EXPECTED[name]])
+def test_a_cap_can_rest_on_what_a_stream_tells_while_it_runs(folder: str) -> None:
+    """`counts` names it: the rest is told with the final record, when no run can be ended any more."""
+    backend = registry.get("backends", folder.split("/")[0])()
+    reader, told = backend.reader((SKILL,)), {"requests": False, "tokens": False, "cost": False}
+    for line in lines_of(folder, "skill"):
+        reader.feed(line)
+        if reader.ended:
+            break
+        told["requests"] |= reader.requests is not None
+        told["tokens"] |= reader.usage.output_tokens is not None
+        told["cost"] |= reader.usage.cost_usd is not None
+    assert {name for name, value in told.items() if value} >= backend.counts - {"cost"}
+    assert {name for name, value in told.items() if value} <= backend.counts
+
+
+BESIDES = {"claude-code/2.1.197": 1, "opencode/1.18.33": 1}
+"""Requests that no stream shows: one that asks whether the server is there, one for a title."""
+
+
+@pytest.mark.parametrize(
+    ("folder", "scenario"), [pair for pair in WORKED if pair[1] in ("noskill", "parallel", "readskill", "skill", "think")]
+)
+def test_requests_are_counted_as_the_server_saw_them(folder: str, scenario: str) -> None:
+    run, backend = replayed(folder, scenario), registry.get("backends", folder.split("/")[0])
+    if "requests" not in backend.counts:
+        assert run.timing.model_requests is None
+        return
+    seen = json.loads((ROOT / folder / "meta.json").read_text(encoding="utf-8"))[scenario]["model_requests"]
+    assert run.timing.model_requests == seen - BESIDES.get(folder, 0)
+
+
 @pytest.mark.parametrize(("folder", "scenario"), ALL)
 def test_no_half_of_a_recording_raises(folder: str, scenario: str) -> None:
     backend = registry.get("backends", folder.split("/")[0])()

@@ -74,12 +74,13 @@ def test_a_silent_endpoint_ends_at_the_time_limit(play: Callable[..., Any]) -> N
 
 
 def test_a_run_without_end_is_ended(program: str, play: Callable[..., Any]) -> None:
-    """By the cap on requests where the program tells of them while it runs, else by its own loop detection or the time limit."""
-    end = {"codex": "timeout", "gemini": "agent_error"}.get(program, "budget")
+    """By the cap on requests where the program tells of them while it runs, else by the time limit, and then it says so."""
+    end = "timeout" if program == "codex" else "budget"
     run, server, _ = play("loop", 8.0 if end == "timeout" else 90.0, max_requests=4)
     assert run.outcome == end, run.reason
     assert len(server.main) >= 4
     assert end != "budget" or len(server.main) <= 8
+    assert any("max_requests" in warning for warning in run.warnings) is (program == "codex")
 
 
 def test_what_an_agent_leaves_running_is_ended_and_told(program: str, play: Callable[..., Any]) -> None:

@@ -57,8 +57,14 @@ class CommandLine(Record):
     """Variables of the user that may hold that key when `api_key_env` names none."""
     leaves: ClassVar[tuple[str, ...]] = ()
     """Files below its home that the reader is given after the run."""
-    turns_are_enforced: ClassVar[bool] = False
-    """It has a limit of turns of its own, which the command sets."""
+    keeps: ClassVar[frozenset[str]] = frozenset()
+    """Limits of a run that it keeps itself when told, by their names in `Limits`."""
+    counts: ClassVar[frozenset[str]] = frozenset()
+    """What its stream tells while it runs: `requests`, `tokens`, `cost`. What is told at the end only can end no run."""
+    lists_tools: ClassVar[bool] = True
+    """It can be held to a list of allowed tools."""
+    home_only: ClassVar[frozenset[str]] = frozenset()
+    """Options and limits that reach it through files in its home alone; in the user's own home nothing is written."""
 
     model: str | None = None
     """Passed on as it is; None keeps the program's own choice, which the evidence then records."""
@@ -152,23 +158,42 @@ class CommandLine(Record):
         """Our settings with the user's `settings` over them, as JSON."""
         return json.dumps(over(settings, self.settings), indent=1).encode()
 
+    def kept(self, job: Job) -> frozenset[str]:
+        """The limits that the program keeps itself in this run; the others are ours to keep."""
+        return self.keeps if job.own_home else self.keeps - self.home_only
+
     def missing(self, job: Job) -> tuple[str, ...]:
         """What was asked for and this program does not have: warnings of the run."""
-        able, asked = self.capabilities, []
-        if self.reasoning_effort and not able.reasoning:
-            asked.append(f"no setting for reasoning effort: '{self.reasoning_effort}' is not passed on")
-        if self.base_url and not able.endpoint:
-            asked.append("no setting for the endpoint: base_url is not passed on")
-        if job.limits.max_turns is not None and not able.turns and not able.tokens:
-            asked.append(f"no limit of turns: {job.limits.max_turns} is not enforced")
-        if job.limits.max_cost_usd is not None and not able.cost:
-            asked.append("no record of cost while it runs: the limit per run is not enforced")
-        if job.limits.max_tokens is not None and not able.tokens:
-            asked.append("no record of tokens: the limit per run is not enforced")
-        if not job.judging:
-            asked += [f"no setting for '{name}': it is not passed on" for name in sorted(job.params)]
-            asked += ["no way to add tools to its own"] if job.tools else []
+        asked = [*self._no_setting(job), *self._no_limit(job), *self._no_home(job)]
         return tuple(f"{self.name} has {what}" for what in asked)
+
+    def _no_setting(self, job: Job) -> Iterator[str]:
+        able = self.capabilities
+        if self.reasoning_effort and not able.reasoning:
+            yield f"no setting for reasoning effort: '{self.reasoning_effort}' is not passed on"
+        if self.base_url and not able.endpoint:
+            yield "no setting for the endpoint: base_url is not passed on"
+        if self.allowed_tools and not self.lists_tools and not job.judging:
+            yield f"no list of allowed tools: {', '.join(self.allowed_tools)} is not enforced"
+        if not job.judging:
+            yield from (f"no setting for '{name}': it is not passed on" for name in sorted(job.params))
+            yield from ("no way to add tools to its own",) if job.tools else ()
+
+    def _no_limit(self, job: Job) -> Iterator[str]:
+        """A limit nobody keeps: the program does not, and its stream does not tell in time what we would have to know."""
+        for limit, number, counted, what in (
+            ("max_turns", job.limits.max_turns, "requests", "limit of turns"),
+            ("max_requests", job.limits.max_requests, "requests", "count of model requests while it runs"),
+            ("max_tokens", job.limits.max_tokens, "tokens", "count of tokens while it runs"),
+            ("max_cost_usd", job.limits.max_cost_usd, "cost", "record of cost while it runs"),
+        ):
+            if number is not None and limit not in self.kept(job) and counted not in self.counts:
+                yield f"no {what}: the limit of {number:g} per run ({limit}) is not enforced"
+
+    def _no_home(self, job: Job) -> Iterator[str]:
+        if not job.own_home:
+            given = (name for name in sorted(self.home_only & self.model_fields_set) if getattr(self, name))
+            yield from (f"no way to be told in the user's own home: {name} is not passed on" for name in given)
 
     # ------------------------------------------------------------ the machine
     def probe(self, machine: Machine) -> Probe:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -65,7 +65,7 @@ class CommandLineRunner:
             for event in reader.feed(line, round(time.monotonic() - began, 3)):
                 if stop := watch.heard(event):
                     return stop
-            return reader.doom or over_a_cap(reader, job.limits, self.backend.turns_are_enforced)
+            return reader.doom or over_a_cap(reader, job.limits, self.backend.kept(job))
 
         whole = Command(command.argv, {**command.env, **login.env}, command.stdin, command.cwd)
         limits = job.limits.model_copy(update={"output_bytes": self.backend.max_output_bytes})
@@ -100,14 +100,14 @@ class CommandLineRunner:
 
 
 # ---------------------------------------------------------------- caps
-def over_a_cap(reader: Reader, limits: Limits, turns_are_enforced: bool) -> Stop | None:
-    """Ends a run that goes on beyond what it may take, by what the stream has told so far."""
+def over_a_cap(reader: Reader, limits: Limits, kept: Collection[str] = ()) -> Stop | None:
+    """Ends a run that goes on beyond what it may take, by what the stream has told so far; `kept`: limits the program keeps itself."""
     if reader.ended:
         return None
     usage, requests = reader.usage, reader.requests or 0
     if limits.max_requests is not None and requests > limits.max_requests:
         return Stop("budget", f"more than {limits.max_requests} requests to the model")
-    if limits.max_turns is not None and not turns_are_enforced and requests > limits.max_turns:
+    if limits.max_turns is not None and "max_turns" not in kept and requests > limits.max_turns:
         return Stop("agent_error", f"turn limit of {limits.max_turns} reached")
     tokens = (usage.input_tokens or 0) + (usage.output_tokens or 0)
     if limits.max_tokens is not None and tokens > limits.max_tokens:

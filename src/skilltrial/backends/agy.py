@@ -26,6 +26,7 @@ class Agy(CommandLine):
     package: ClassVar[str] = "curl -fsSL https://antigravity.google/cli/install.sh | bash"
     capabilities: ClassVar[Capabilities] = abilities()
     doors: ClassVar[Doors] = Doors(command=_HINT, variables=("GEMINI_API_KEY",))
+    lists_tools: ClassVar[bool] = False
 
     def arguments(self, job: Job) -> tuple[str, ...]:
         given = ["--model", self.model] if self.model else []
@@ -44,8 +45,11 @@ class Agy(CommandLine):
         return None
 
     def missing(self, job: Job) -> tuple[str, ...]:
-        listed = ("agy has no list of allowed tools: it is not enforced",) if self.allowed_tools else ()
-        return (*super().missing(job), *listed)
+        own = (
+            ("settings", self.settings, "settings of its own that could be set"),
+            ("api_key_env", self.api_key_env, "key but its own login"),
+        )
+        return (*super().missing(job), *(f"agy has no {what}: {name} is not passed on" for name, given, what in own if given))
 
     def reader(self, skills: Sequence[str] = (), *, forced: bool = False) -> Reader:
         return AgyReader(skills, forced=forced)

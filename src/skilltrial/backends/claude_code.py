@@ -46,7 +46,9 @@ class ClaudeCode(CommandLine):
     usual_hosts: ClassVar[tuple[str, ...]] = ("api.anthropic.com:443",)
     key_variable: ClassVar[str] = "ANTHROPIC_API_KEY"
     usual_keys: ClassVar[tuple[str, ...]] = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
-    turns_are_enforced: ClassVar[bool] = True
+    keeps: ClassVar[frozenset[str]] = frozenset({"max_turns", "max_cost_usd"})
+    counts: ClassVar[frozenset[str]] = frozenset({"requests", "tokens"})
+    home_only: ClassVar[frozenset[str]] = frozenset({"settings"})
 
     bundled_skills: bool = False
     """Keep the skills that come with the program, some seventeen, beside the ones under test."""

@@ -43,6 +43,8 @@ class Codex(CommandLine):
     memory: ClassVar[bool] = False
     """Its own sandbox has a `/dev` of its own: below `/dev/shm` every command of the model would fail, and leave no event."""
 
+    lists_tools: ClassVar[bool] = False
+
     bundled_skills: bool = False
     """Keep the skills that come with the program beside the ones under test."""
 
@@ -89,10 +91,6 @@ class Codex(CommandLine):
 
     def force(self, skill: str, task: str) -> str:
         return f"${skill} {task}"
-
-    def missing(self, job: Job) -> tuple[str, ...]:
-        listed = (f"codex has no list of allowed tools: {', '.join(self.allowed_tools)} is not enforced",)
-        return (*super().missing(job), *(listed if self.allowed_tools else ()))
 
     def reader(self, skills: Sequence[str] = (), *, forced: bool = False) -> Reader:
         return CodexReader(skills, forced=forced)

@@ -32,6 +32,8 @@ class Copilot(CommandLine):
     key_variable: ClassVar[str] = "COPILOT_PROVIDER_API_KEY"
     usual_keys: ClassVar[tuple[str, ...]] = ("COPILOT_PROVIDER_API_KEY", "OPENAI_API_KEY")
     leaves: ClassVar[tuple[str, ...]] = (_USAGE,)
+    counts: ClassVar[frozenset[str]] = frozenset({"requests"})
+    home_only: ClassVar[frozenset[str]] = frozenset({"settings"})
 
     def arguments(self, job: Job) -> tuple[str, ...]:
         given = ["--output-format", "json", "--no-ask-user", "--no-auto-update", "--log-level", "none"]

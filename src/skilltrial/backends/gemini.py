@@ -43,7 +43,9 @@ class Gemini(CommandLine):
     )  # fmt: skip
     key_variable: ClassVar[str] = "GEMINI_API_KEY"
     usual_keys: ClassVar[tuple[str, ...]] = ("GEMINI_API_KEY",)
-    turns_are_enforced: ClassVar[bool] = True
+    keeps: ClassVar[frozenset[str]] = frozenset({"max_turns"})
+    counts: ClassVar[frozenset[str]] = frozenset({"requests"})
+    home_only: ClassVar[frozenset[str]] = frozenset({"settings", "allowed_tools", "max_turns"})
 
     def arguments(self, job: Job) -> tuple[str, ...]:
         given = ["-o", "stream-json", "--skip-trust"]
@@ -107,11 +109,13 @@ class GeminiReader(Reader):
         super().__init__(*args, **options)
         self._pieces: list[str] = []
         self._said_error: str | None = None
+        self._answering = False
 
     def _take(self, record: dict[str, Any]) -> None:
         kind = text_at(record, "type")
         if kind == "message":
             if text_at(record, "role") == "assistant":
+                self._answers()
                 self._replied()
                 self._pieces.append(text_at(record, "content"))
             return
@@ -119,13 +123,20 @@ class GeminiReader(Reader):
         if kind == "init":
             self.model = name_at(record, "model")
         elif kind == "tool_use":
+            self._answers()
             self._call(name_at(record, "tool_name"), name_at(record, "tool_id"), at(record, "parameters"))
         elif kind == "tool_result":
+            self._answering = False
             self._done(record)
         elif kind == "error":
             self._error(text_at(record, "message"), text_at(record, "severity"))
         elif kind == "result":
             self._end(record)
+
+    def _answers(self) -> None:
+        """One answer of the model comes in a row, its text first and then all its calls; the next one follows their results."""
+        if not self._answering:
+            self.requests, self._answering = (self.requests or 0) + 1, True
 
     def _flush(self) -> None:
         if self._pieces:

@@ -44,6 +44,8 @@ class OpenCode(CommandLine):
         command=_HINT, variables=tuple(_KEYS.values()), files=(Kept(_AUTH, providers_copy(_AUTH), "OPENCODE_DATA_DIR"),)
     )
 
+    counts: ClassVar[frozenset[str]] = frozenset({"requests", "tokens", "cost"})
+
     def own_key(self) -> str:
         return _KEYS.get((self.model or "").partition("/")[0], "OPENAI_API_KEY")
 

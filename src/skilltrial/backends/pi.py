@@ -42,6 +42,9 @@ class Pi(CommandLine):
         files=(Kept(_AUTH, providers_copy(_AUTH)),),
     )
 
+    counts: ClassVar[frozenset[str]] = frozenset({"requests", "tokens", "cost"})
+    home_only: ClassVar[frozenset[str]] = frozenset({"settings", "base_url"})
+
     def own_key(self) -> str:
         return _KEYS.get((self.model or "").partition("/")[0], "OPENAI_API_KEY")
 

@@ -38,7 +38,9 @@ class Qwen(CommandLine):
         command=_HINT, variables=("OPENAI_API_KEY",), files=(Kept(_OAUTH, access_copy(_OAUTH), "QWEN_HOME"),)
     )
     key_variable: ClassVar[str] = "OPENAI_API_KEY"
-    turns_are_enforced: ClassVar[bool] = True
+    keeps: ClassVar[frozenset[str]] = frozenset({"max_turns"})
+    counts: ClassVar[frozenset[str]] = frozenset({"requests", "tokens"})
+    home_only: ClassVar[frozenset[str]] = frozenset({"settings", "allowed_tools"})
 
     def arguments(self, job: Job) -> tuple[str, ...]:
         given = ["-o", "stream-json", "--chat-recording=false"]
