@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
 from skilltrial import analyze, formats
+from skilltrial.cli import exit_code_of
 from skilltrial.records.summary import Summary
 
 DATA = Path(__file__).parent.parent / "data" / "foreign"
@@ -147,6 +149,24 @@ SAMPLES = (
         {("notes-plugin", "claude-code"): None},
         ("auth_failed", "counts it as score 0"),
     ),
+    # Case 0: with 3/3 and 2/3, without 1/3 (its second run was never graded). Case 1: with 1/1 twice, without 0/1 and 1/1.
+    #   with (5/6 + 1) / 2 = 11/12      without (1/3 + 1/2) / 2 = 5/12      lift 6/12
+    Expected(
+        "skill-creator/iteration-2",
+        "skill-creator",
+        {("minutes", "model-a", WITH): 11 / 12, ("minutes", "model-a", WITHOUT): 5 / 12},
+        {("minutes", "model-a"): 1 / 2},
+        ("minutes/0/model-a/without_skill/2: no grading.json",),
+    ),
+    # new-release: with 2/2, without 1/2. empty-log: with 1/1; the baseline was never graded, so it is in no pair.
+    # The workspace's own benchmark.json counts that run as 0 and says 25 % and +75 points.
+    Expected(
+        "standard/changelog-workspace/iteration-1",
+        "standard",
+        {("changelog", "agent", WITH): 1.0, ("changelog", "agent", WITHOUT): 1 / 2},
+        {("changelog", "agent"): 1 / 2},
+        ("changelog/empty-log/agent/without_skill: no grading.json",),
+    ),
 )
 
 
@@ -184,6 +204,30 @@ def test_lifts_are_those_worked_out_by_hand(sample: Expected, summary: Summary) 
     assert lifts == pytest.approx(sample.lifts)
 
 
+def test_every_kept_tree_has_its_numbers_here() -> None:
+    kept = {tree.root for tool in DATA.iterdir() for place in (tool, *tool.glob("*/")) for tree in formats.trees(place)}
+    shown = {tree.root for sample in SAMPLES if (tree := formats.find(DATA / sample.tree)) is not None}
+    assert kept - shown == {DATA / "ase-npm"}  # several flat workspaces side by side look like one with several skills
+
+
+def test_the_command_prints_these_numbers_and_null_for_the_rest(sample: Expected, capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code_of(["report", str(DATA / sample.tree), "--format", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    named: dict[str, dict[tuple[str, ...], Any]] = {}
+    for kind, key in (("rates", "pass_rate"), ("lifts", "lift")):
+        for row in told[kind]:
+            names = (row["skill"], row["target"], *((row["arm"],) if kind == "rates" else ()))
+            named.setdefault(kind, {})[(*names, *(("forced",) if row["activation"] == "forced" else ()))] = row[key]
+    assert named.get("rates", {}) == pytest.approx(sample.rates)
+    assert named.get("lifts", {}) == pytest.approx(sample.lifts)
+    for row in (*told["rates"], *told["lifts"]):
+        value = row["pass_rate"] if "pass_rate" in row else row["lift"]
+        assert (value is None) == (row["low"] is None) == (row["high"] is None)
+    for row in told["lifts"]:
+        if row["lift"] is None:
+            assert (row["verdict"], row["p_value"], row["like_these"]["low"]) == ("not measured", None, None)
+
+
 def test_what_cannot_be_known_is_said(sample: Expected, tree: formats.Tree, summary: Summary) -> None:
     view = tree.read()
     for words in sample.told:
@@ -216,6 +260,11 @@ def test_a_workspace_means_its_last_iteration() -> None:
     found = formats.find(DATA / "ase-py" / "repeated-runs")
     assert found is not None and found.root.name == "iteration-2"
     assert [tree.root.name for tree in formats.trees(DATA / "ase-py" / "repeated-runs")] == ["iteration-1", "iteration-2"]
+
+
+def test_a_folder_above_workspaces_of_several_tools_is_none_of_them() -> None:
+    tools = {tree.format.name for tree in formats.trees(DATA)}
+    assert tools == {"ase-npm", "ase-py", "sab", "handbook", "plugin-eval", "skill-creator", "standard"}
 
 
 def test_a_folder_of_no_tool_is_none(tmp_path: Path) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import statistics
+import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,7 +21,9 @@ from skilltrial.system.redaction import Redactor
 
 DATA = Path(__file__).parent.parent / "data" / "foreign"
 TREES = (
+    "ase-npm/iteration-single",
     "ase-npm/iteration-multi",
+    "ase-npm/flat",
     "ase-py/repeated-runs/iteration-1",
     "ase-py/three-agents-single-run",
     "ase-py/budget-stop-suite",
@@ -28,7 +33,11 @@ TREES = (
     "handbook",
     "plugin-eval",
     "plugin-eval/aggregate-result-auth-failed.json",
+    "skill-creator/iteration-2",
+    "standard/changelog-workspace/iteration-1",
 )
+SCORES = "sab/task-no-assertions-mean-score"
+EVERYTHING = (*TREES, "ase-py/repeated-runs/iteration-2", SCORES)
 FORMATS = ("standard", "skill-creator", "ase-npm", "ase-py", "sab", "handbook")
 Numbers = tuple[dict[tuple[str, ...], float | None], dict[tuple[str, ...], float | None]]
 
@@ -118,35 +127,75 @@ def test_arms_of_other_names_are_refused_by_tools_that_know_two(tmp_path: Path) 
 
 
 # ---------------------------------------------------------------- what their own programs look for
-def aggregated(folder: Path) -> dict[str, float]:
-    """As skill-creator's aggregator goes about it: every eval-*/<configuration>/run-*/grading.json, means over runs."""
-    rates: dict[str, list[float]] = {}
+def spread(values: list[float]) -> dict[str, float]:
+    """Mean, sample deviation (0 for one value), least and most, in four digits."""
+    deviation = statistics.stdev(values) if len(values) > 1 else 0.0
+    told = {"mean": statistics.fmean(values), "stddev": deviation, "min": min(values), "max": max(values)}
+    return {name: round(value, 4) for name, value in told.items()}
+
+
+def aggregated(folder: Path) -> dict[str, Any]:
+    """The rules of skill-creator's aggregator: every eval-*/<configuration>/run-N/grading.json is one value.
+
+    Rate and counts from `summary`. Seconds from `timing.total_duration_seconds`; only where that is 0 or missing, seconds
+    and tokens from timing.json. Without tokens, `execution_metrics.output_chars` stands for them. The delta is that of the
+    two configurations that come first by name.
+    """
+    values: dict[str, dict[str, list[float]]] = {}
     for grading in sorted(folder.glob("eval-*/*/run-*/grading.json")):
+        assert grading.parent.name.removeprefix("run-").isdigit()
         told = json.loads(grading.read_text())
         assert all({"text", "passed", "evidence"} <= row.keys() for row in told["expectations"])
-        assert isinstance(told["summary"]["pass_rate"], float)
         timing = json.loads((grading.parent / "timing.json").read_text())
         assert all(value is not None for value in timing.values())
-        rates.setdefault(grading.parent.parent.name, []).append(told["summary"]["pass_rate"])
-    return {name: round(sum(values) / len(values), 4) for name, values in rates.items()}
+        metrics, seconds, tokens = told.get("execution_metrics", {}), told["timing"].get("total_duration_seconds", 0.0), 0
+        if seconds == 0.0:
+            seconds, tokens = timing.get("total_duration_seconds", 0.0), timing.get("total_tokens", 0)
+        side = values.setdefault(grading.parent.parent.name, {"pass_rate": [], "time_seconds": [], "tokens": []})
+        side["pass_rate"].append(told["summary"]["pass_rate"])
+        side["time_seconds"].append(seconds)
+        side["tokens"].append(tokens or metrics.get("output_chars", 0))
+    summary: dict[str, Any] = {name: {key: spread(some) for key, some in side.items()} for name, side in values.items()}
+    first, second = (summary[name] for name in sorted(summary)[:2])
+    gaps = {key: first[key]["mean"] - second[key]["mean"] for key in first}
+    delta = {
+        "pass_rate": f"{gaps['pass_rate']:+.2f}",
+        "time_seconds": f"{gaps['time_seconds']:+.1f}",
+        "tokens": f"{gaps['tokens']:+.0f}",
+    }
+    return {**summary, "delta": delta}
 
 
-def test_a_tree_for_skill_creator_aggregates_to_its_own_benchmark(tmp_path: Path) -> None:
+@pytest.mark.parametrize("tree", ["ase-py/repeated-runs/iteration-1", "skill-creator/iteration-2", "plugin-eval"])
+def test_a_tree_for_skill_creator_aggregates_to_its_own_benchmark(tree: str, tmp_path: Path) -> None:
+    view = view_of(tree)
+    write(view, "skill-creator", tmp_path)
+    told = json.loads((tmp_path / "benchmark.json").read_text())
+    again = aggregated(tmp_path)
+    if tree == "plugin-eval":  # no tokens in the tree: unknown in ours, and never a count of characters in theirs
+        assert {again[arm].pop("tokens")["max"] for arm in ("with_skill", "without_skill")} == {0}
+        assert {told["run_summary"][arm].pop("tokens")["mean"] for arm in ("with_skill", "without_skill")} == {None}
+        assert (again["delta"].pop("tokens"), told["run_summary"]["delta"].pop("tokens")) == ("+0", "unknown")
+    assert again == told["run_summary"]
+    assert {"skill_name", "executor_model", "evals_run", "runs_per_configuration", "timestamp"} <= told["metadata"].keys()
+    for run in told["runs"]:
+        assert run["configuration"] in again and run["result"]["total"] == len(run["expectations"])
+    assert not (tmp_path / "feedback.json").exists()
+
+
+def test_runs_that_were_not_measured_are_in_no_mean_of_skill_creator(tmp_path: Path) -> None:
     write(view_of("ase-py/repeated-runs/iteration-1"), "skill-creator", tmp_path)
     told = json.loads((tmp_path / "benchmark.json").read_text())
-    sides = {name: side["pass_rate"]["mean"] for name, side in told["run_summary"].items() if name != "delta"}
-    assert aggregated(tmp_path) == sides
-    assert told["run_summary"]["delta"]["pass_rate"] == f"{sides['with_skill'] - sides['without_skill']:+.2f}"
-    assert {"skill_name", "executor_model", "evals_run", "runs_per_configuration", "timestamp"} <= told["metadata"].keys()
-    assert all(run["configuration"] in sides and run["result"]["total"] == len(run["expectations"]) for run in told["runs"])
+    assert len(list(tmp_path.glob("eval-*/*/run-*/grading.json"))) == len(told["runs"]) == 8
     assert any("were not measured" in note for note in told["notes"])
-    assert not (tmp_path / "feedback.json").exists()
 
 
 def test_the_viewer_of_skill_creator_finds_every_run_with_prompt_and_outputs(tmp_path: Path) -> None:
     write(view_of("handbook"), "skill-creator", tmp_path)
     runs = sorted(path.parent for path in tmp_path.rglob("outputs") if path.is_dir())
     assert len(runs) == 8
+    ids = {json.loads(told.read_text())["eval_id"] for told in tmp_path.rglob("eval_metadata.json")}
+    assert len({type(one) for one in ids}) == 1  # it sorts by them
     for run in runs:
         assert json.loads((run.parent.parent / "eval_metadata.json").read_text())["prompt"]
         assert (run / "outputs" / "output.txt").is_file() and (run / "grading.json").is_file()
@@ -167,6 +216,65 @@ def test_benchmarks_hold_null_for_what_was_not_measured(tmp_path: Path) -> None:
     assert told["handbook/real/benchmark.json"]["without_skill"]["pass_rate"] is None
     assert told["handbook/real/benchmark.json"]["cases"][0]["without_skill_passed"] is None
     assert told["standard/benchmark.json"]["run_summary"]["without_skill"]["pass_rate"]["mean"] is None
+
+
+# ---------------------------------------------------------------- forms that carry numbers and no tree
+@pytest.mark.parametrize("tree", EVERYTHING)
+def test_the_rows_of_a_csv_come_to_the_rates(tree: str, tmp_path: Path) -> None:
+    view = view_of(tree)
+    summary = analyze.summary(view)
+    registry.get("reports", "csv")().write(summary, view, FolderOut(tmp_path, Redactor()))
+    with (tmp_path / "report.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == summary.coverage.planned
+    measured = [row for row in rows if row["state"] in ("passed", "failed")]
+    assert all(row["checks_passed"] == "" or row["ungraded_checks"] for row in rows if row not in measured)
+    if summary.metric != "checks":
+        return
+    forced = {case.id for suite in view.plan.suites for case in suite.cases if case.forced}
+    for rate in summary.rates:
+        by_case: dict[str, list[float]] = {}
+        for row in measured:
+            named = (row["skill"], row["target"], row["arm"]) == (rate.skill, rate.target, rate.arm)
+            if named and (row["case"] in forced) == (rate.activation == "forced"):
+                by_case.setdefault(row["case"], []).append(int(row["checks_passed"]) / int(row["checks_total"]))
+        means = [statistics.fmean(shares) for shares in by_case.values()]
+        assert rate.pass_rate == (pytest.approx(statistics.fmean(means)) if means else None)
+
+
+@pytest.mark.parametrize("tree", EVERYTHING)
+def test_junit_has_a_testcase_per_case_and_an_error_where_nothing_was_measured(tree: str, tmp_path: Path) -> None:
+    view = view_of(tree)
+    summary = analyze.summary(view)
+    registry.get("reports", "junit")().write(summary, view, FolderOut(tmp_path, Redactor()))
+    root = ET.parse(tmp_path / "report.xml").getroot()
+    arms = {(lift.skill, lift.target): lift.arm for lift in summary.lifts}
+    told = {(case.get("classname"), case.get("name")): {child.tag for child in case} for case in root.iter("testcase")}
+    groups = {(group.skill, group.target, group.case) for group in view.plan.groups}
+    assert told.keys() == {(f"{skill}.{target}", case) for skill, target, case in groups}
+    for row in summary.cases:
+        if row.arm == arms.get((row.skill, row.target)):
+            tags = told[f"{row.skill}.{row.target}", row.case]
+            assert (row.measured == 0) <= bool(tags & {"error", "skipped"})
+            assert (row.rate == 1.0 and row.measured == row.planned) <= (not tags & {"error", "failure", "skipped"})
+    lifts = {node.get("name"): node.get("value") for node in root.iter("property")}
+    assert (lifts.get("lift") or None) == next((str(lift.lift) for lift in summary.lifts[-1:] if lift.lift is not None), None)
+
+
+@pytest.mark.parametrize("tree", EVERYTHING)
+def test_eval_logs_carry_the_rate_of_every_arm(tree: str, tmp_path: Path) -> None:
+    view = view_of(tree)
+    summary = write(view, "inspect", tmp_path)
+    logs = [json.loads(path.read_text()) for path in tmp_path.rglob("*.json")]
+    told = {}
+    for log in logs:
+        metrics = log["results"]["scores"][0]["metrics"]
+        args = log["eval"]["task_args"]
+        told[log["eval"]["dataset"]["name"], args["target"], args["arm"]] = metrics["mean"]["value"] if metrics else None
+        assert log["results"]["completed_samples"] == sum(bool(sample["scores"]) for sample in log["samples"])
+        assert log["results"]["scores"][0]["name"] == summary.metric
+    natural = {(row.skill, row.target, row.arm): row.pass_rate for row in summary.rates if row.activation == "natural"}
+    assert told == pytest.approx(natural)
 
 
 def test_eval_logs_have_a_sample_per_run_and_no_score_for_a_failure(tmp_path: Path) -> None:

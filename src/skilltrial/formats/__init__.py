@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 ORDER = ("handbook", "sab", "ase-py", "ase-npm", "plugin-eval", "skill-creator", "standard")
 """Those with marks of their own first; the standard's form is what is left."""
+GENERAL = frozenset({"skill-creator", "standard"})
+"""Known by their runs alone, wherever those lie: a folder above runs of another tool looks the same."""
 DEPTH = 4
 
 
@@ -59,10 +61,17 @@ def trees(folder: Path) -> Iterator[Tree]:
 def _trees(folder: Path, depth: int) -> Iterator[Tree]:
     format_ = detect(folder)
     if format_ is not None:
-        yield Tree(format_, folder)
+        others = _marked(folder, depth) if format_.name in GENERAL else []
+        yield from others or [Tree(format_, folder)]
     elif depth and folder.is_dir():
         for child in _disk.children(folder):
             yield from _trees(child, depth - 1)
+
+
+def _marked(folder: Path, depth: int) -> list[Tree]:
+    """Runs of tools with marks of their own in the folders below."""
+    inner = [tree for child in _disk.children(folder) for tree in _trees(child, depth - 1)] if depth else []
+    return inner if any(tree.format.name not in GENERAL for tree in inner) else []
 
 
 def find(path: Path) -> Tree | None:

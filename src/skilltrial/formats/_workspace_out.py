@@ -56,7 +56,7 @@ def write_skill_creator(summary: Summary, view: ExperimentView, out: Out) -> Non
             if sheet.measured:
                 counted = [row for row in sheet.rows if row.counts]
                 grading = {"expectations": [_row(row) for row in counted], "summary": summed(counted, sheet.rate)}
-                material.write(f"{_folder(part, sheet)}/grading.json", grading | {"timing": _grading_timing(sheet)})
+                material.write(f"{_folder(part, sheet)}/grading.json", grading | _of_the_run(sheet))
                 runs.append(_told(sheet, ids[sheet.case.id]))
         material.write(f"{part.prefix}benchmark.json", _benchmark(material, part, runs, ids))
 
@@ -119,8 +119,15 @@ def _row(row: Shown) -> dict[str, Any]:
     return told if row.score is None else told | {"score": row.score}
 
 
-def _grading_timing(sheet: Sheet) -> dict[str, float]:
-    return {} if sheet.seconds is None else {"executor_duration_seconds": sheet.seconds, "total_duration_seconds": sheet.seconds}
+def _of_the_run(sheet: Sheet) -> dict[str, Any]:
+    """What grading.json tells of the run itself.
+
+    Its aggregator takes the tokens from timing.json only where grading.json holds no total duration, and the number of
+    characters written where there are no tokens: neither key is there, so that it never counts either for the other.
+    """
+    seconds, calls = sheet.seconds, sheet.result.evidence.tool_calls if sheet.result.evidence else None
+    timing = {} if seconds is None else {"executor_duration_seconds": seconds}
+    return {"timing": timing, "execution_metrics": {} if calls is None else {"total_tool_calls": calls}}
 
 
 # ---------------------------------------------------------------- benchmark.json of skill-creator

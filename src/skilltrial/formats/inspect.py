@@ -53,28 +53,34 @@ def _log(material: Material, part: Part, arm: str) -> dict[str, Any]:
             "metadata": {"made_by": f"skilltrial {VERSION}", "experiment": material.plan.experiment},
         },
         "plan": {"name": "plan", "steps": [], "config": {}},
-        "results": _results(part, arm, sheets),
+        "results": _results(part, arm, sheets, material.summary.metric),
         "stats": {"started_at": created, "completed_at": created, "model_usage": {}},
-        "samples": [_sample(sheet, model) for sheet in sheets],
+        "samples": [_sample(sheet, model, material.summary.metric) for sheet in sheets],
     }
 
 
-def _results(part: Part, arm: str, sheets: list[Sheet]) -> dict[str, Any]:
+def _value(sheet: Sheet, metric: str) -> float | None:
+    """As the experiment counts: all or nothing where cases are counted, else the share of checks."""
+    return sheet.rate if metric != "cases" or sheet.rate is None else float(all(row.passed for row in sheet.rows if row.counts))
+
+
+def _results(part: Part, arm: str, sheets: list[Sheet], metric: str) -> dict[str, Any]:
     natural = [sheet for sheet in sheets if not sheet.case.forced] or sheets
     by_case: dict[str, list[float]] = {}
     for sheet in natural:
-        if sheet.rate is not None:
-            by_case.setdefault(sheet.case.id, []).append(sheet.rate)
+        value = _value(sheet, metric)
+        if value is not None:
+            by_case.setdefault(sheet.case.id, []).append(value)
     rate = mean([sum(rates) / len(rates) for rates in by_case.values()])
     metrics = {} if rate is None else {"mean": {"name": "mean", "value": rate, "params": {}}}
     return {
         "total_samples": len(part.of(arm)),
         "completed_samples": sum(sheet.measured for sheet in sheets),
-        "scores": [{"name": "checks", "scorer": "checks", "params": {}, "metrics": metrics}],
+        "scores": [{"name": metric, "scorer": metric, "params": {}, "metrics": metrics}],
     }
 
 
-def _sample(sheet: Sheet, model: str) -> dict[str, Any]:
+def _sample(sheet: Sheet, model: str, metric: str) -> dict[str, Any]:
     evidence, case = sheet.evidence, sheet.case
     assert evidence is not None
     answer = {"role": "assistant", "content": evidence.text, "source": "generate"}
@@ -98,7 +104,8 @@ def _sample(sheet: Sheet, model: str) -> dict[str, Any]:
     if sheet.seconds is not None:
         told["total_time"] = sheet.seconds
     if sheet.measured:
-        told["scores"] = {"checks": {"value": sheet.rate, "answer": evidence.text[:2000], "explanation": _explained(sheet)}}
+        score = {"value": _value(sheet, metric), "answer": evidence.text[:2000], "explanation": _explained(sheet)}
+        told["scores"] = {metric: score}
     else:
         told["error"] = {"message": sheet.failure, "traceback": "", "traceback_ansi": ""}
     return told

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import NamedTuple
 
 from skilltrial.records.grades import Grade
@@ -66,13 +66,14 @@ class Letters:
         return letter_of(result)
 
 
-def letter_of(result: Result) -> str:
-    """Read off the result itself, for cells the Summary has no square for."""
+def letter_of(result: Result, aside: Container[str] = ()) -> str:
+    """Read off the result itself, for cells the Summary has no square for; `aside`: checks that count in nothing."""
     if result.evidence is None:
         return "."
     if result.evidence.outcome != "ok" or result.evidence.clean is False:
         return "X"
-    grades = [grade for grade in result.grading.grades if grade.required] if result.grading else []
+    given = result.grading.grades if result.grading else ()
+    grades = [grade for grade in given if grade.required and grade.check not in aside]
     if not grades or any(grade.state == "ungraded" for grade in grades):
         return "U"
     return "F" if any(grade.state == "failed" for grade in grades) else "P"
@@ -98,9 +99,9 @@ class Score(NamedTuple):
     total: int
 
 
-def score(grades: tuple[Grade, ...]) -> Score:
-    """Passed among the required checks that count in a rate."""
-    required = [grade for grade in grades if grade.required and grade.scored]
+def score(grades: tuple[Grade, ...], aside: Container[str] = ()) -> Score:
+    """Passed among the required checks that count in a rate; those set aside count in nothing."""
+    required = [grade for grade in grades if grade.required and grade.scored and grade.check not in aside]
     return Score(sum(grade.state == "passed" for grade in required), len(required))
 
 

@@ -34,10 +34,10 @@ def render(result: Result, view: ExperimentView, *, width: int = 80, color: bool
     evidence = view.evidence(result)
     limit = 1_000_000 if verbose else TEXT_LIMIT
     paper = Paper(width, color)
-    letter = _reading.letter_of(result)
+    letter = _reading.letter_of(result, book.set_aside(result.cell))
     paper.put(
         copyable(result.cell.id, "bold"),
-        safe(_ended(result, letter), _TONES.get(letter, "")),
+        safe(_ended(result, letter, book), _TONES.get(letter, "")),
         *map(safe, _facts(result)),
         wrap=False,
     )
@@ -66,8 +66,9 @@ def as_json(result: Result, view: ExperimentView) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def _ended(result: Result, letter: str) -> str:
-    passed, total = _reading.score(result.grading.grades) if result.grading else (0, 0)
+def _ended(result: Result, letter: str, book: _reading.Book) -> str:
+    aside = book.set_aside(result.cell)
+    passed, total = _reading.score(result.grading.grades, aside) if result.grading else (0, 0)
     tail = f", {passed} of {words.many(total, 'required check')} passed" if total else ""
     return _reading.ending(result, letter) + tail
 

@@ -49,10 +49,10 @@ def _row(result: Result, letter: str, book: _reading.Book) -> Iterator[object]:
     cell, line, grading = result.cell, result.evidence, result.grading
     usage = line.usage if line else Usage()
     grades = grading.grades if grading else ()
-    passed, total = _reading.score(grades)
+    passed, total = _reading.score(grades, book.set_aside(cell))
     yield from (cell.skill, cell.case, cell.target, cell.arm, cell.repetition, _reading.ending(result, letter).split(":")[0])
     yield from (line.outcome, line.reason) if line else ("not_run", None)
-    yield from (passed, total) if grading else (None, None)
+    yield from (passed, total) if total else (None, None)
     yield _titles(result, "failed", book)
     yield _titles(result, "ungraded", book)
     yield from (line.duration_s if line else None, usage.input_tokens, usage.cached_tokens, usage.output_tokens)
@@ -74,5 +74,6 @@ def _row(result: Result, letter: str, book: _reading.Book) -> Iterator[object]:
 
 def _titles(result: Result, state: str, book: _reading.Book) -> str | None:
     checks = book.checks(result.cell)
-    grades = result.grading.grades if result.grading else ()
+    aside = book.set_aside(result.cell)
+    grades = [grade for grade in result.grading.grades if grade.check not in aside] if result.grading else []
     return " | ".join(checks[g.check].text if g.check in checks else g.check for g in grades if g.state == state) or None

@@ -162,7 +162,8 @@ class Writer:
         letter = self.letters.of(result)
         line = result.evidence
         evidence = self.view.evidence(result)
-        passed, total = _reading.score(result.grading.grades) if result.grading else (0, 0)
+        aside = self.book.set_aside(result.cell)
+        passed, total = _reading.score(result.grading.grades, aside) if result.grading else (0, 0)
         trouble = letter in "FXU"
         return Panel(
             arm=words.arm(result.cell.arm),
