@@ -6,6 +6,7 @@ them: each test named there exists, each command line parses, and nothing that t
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -114,9 +115,16 @@ def _table(section: Section) -> str:
 
 
 def _line(row: Row) -> str:
-    theirs = ", ".join(name if "`" in name else f"`{name}`" for name in row.theirs)
+    theirs = ", ".join(map(_spelt, row.theirs))
     ours = row.ours if row.different is None else f"{row.ours}. **Deliberately different:** {row.different}"
     return f"| {_cell(theirs)} | {_cell(ours)} | {_cell(', '.join(map(_link, row.test)))} |"
+
+
+def _spelt(name: str) -> str:
+    """What is theirs to spell in a code span, words about it outside: "`--retries N` (default 1)"."""
+    end = re.search(r": | \(|$", name)
+    head = name[: end.start()] if end else name
+    return name if "`" in name or (len(head.split()) > 3 and head[0] != "-") else f"`{head}`{name[len(head) :]}"
 
 
 def _cell(text: str) -> str:
