@@ -4,6 +4,7 @@
     ├── UsageError      the user can mend it: we stop, show every message at once, exit 2
     │   └── BadInput    problems found in files, each with its place
     ├── CellError       one cell broke at a named boundary; it is stored and the other cells go on
+    ├── NothingToDo     what was asked for is done already: one line, exit 0
     ├── NotMeasured     a statistic was asked of nothing measured
     └── Interrupted     Ctrl-C or SIGTERM; what is finished is on disk, exit 130
 
@@ -49,6 +50,10 @@ class CellError(SkilltrialError):
         super().__init__(f"{boundary}: {reason}")
         self.boundary = boundary
         self.reason = reason
+
+
+class NothingToDo(SkilltrialError):
+    """Nothing is left to run, as nothing changed or nothing failed; that is no fault."""
 
 
 class NotMeasured(SkilltrialError):

@@ -292,7 +292,8 @@ def test_invalid_skills_are_left_out_when_asked(write: Write) -> None:
     loaded = project(Config(paths=("lib",), skip_invalid=True), root)
     assert loaded.errors == ()
     assert [skill.id for skill in loaded.skills] == ["a"]
-    assert loaded.invalid == ("lib/b", "lib/c")
+    assert list(loaded.invalid) == ["lib/b", "lib/c"]
+    assert "lib/c/evals/evals.json" in loaded.invalid["lib/c"]
 
 
 # ---------------------------------------------------------------- validate and list

@@ -60,7 +60,7 @@ def summary(
         totals=totals(table, covered.planned),
         failures=tuple(table.failures),
         errors=tuple(table.errors),
-        skipped=tuple(table.skipped),
+        skipped=(*_skills_left_out(plan), *table.skipped),
         set_aside=tuple(_set_aside(plan)),
         budget=budget_row(table),
         hooks=tuple(_hooks(view)),
@@ -84,6 +84,13 @@ def _leaders(found: Analysis) -> tuple[LeaderRow, ...]:
     arm = next((arm for arm in arms if arm in found.tested), next(iter(arms), None))
     rows = leaderboard(found.tallies.values(), arm) if arm is not None else ()
     return noted(rows, found.table.plan.targets, found.table.models)
+
+
+def _skills_left_out(plan: Plan) -> Iterator[FailureRow]:
+    for folder, why in plan.options.invalid_skills.items():
+        yield FailureRow(cell=folder, state="invalid", reason=why)
+    for skill in plan.options.skipped_skills:
+        yield FailureRow(cell=skill, state="no_suite", reason="no suite was found for it")
 
 
 def _set_aside(plan: Plan) -> Iterator[FailureRow]:

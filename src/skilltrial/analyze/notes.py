@@ -29,6 +29,8 @@ def warnings_of(
     """What the plan said beforehand, then what the results say; each once."""
     plan = table.plan
     found = [*plan.warnings]
+    if invalid := [*plan.options.invalid_skills]:
+        found.append(f"{count(len(invalid), 'invalid skill')} left out: {', '.join(invalid[:5])}{', …' if invalid[5:] else ''}")
     found += _lifts(lifts)
     found += _designs(tallies, contests, gate)
     if not plan.contrasts:

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from skilltrial.errors import Interrupted, UsageError
+from skilltrial.errors import Interrupted, NothingToDo, UsageError
 from skilltrial.version import VERSION
 
 FIRST = {
@@ -103,6 +103,9 @@ def exit_code_of(args: list[str] | None = None) -> int:
     except UsageError as error:
         click.echo(f"error: {error}" if not str(error).startswith("error") else str(error), err=True)
         return 2
+    except NothingToDo as error:
+        click.echo(str(error), err=True)
+        return 0
     except (KeyboardInterrupt, click.Abort, Interrupted) as error:
         if str(error):
             click.echo(str(error), err=True)

@@ -53,6 +53,10 @@ def skill_options(function: F) -> F:
         click.option("--exclude", multiple=True, metavar="GLOB", help="No skills whose path fits; repeatable."),
         click.option("--tag", "with_tags", multiple=True, help="Only skills or cases with this tag; repeatable."),
         click.option("--side-effect-level", "side_effect_levels", multiple=True, metavar="LEVEL", help="Only cases of this level: static, local-only, live-safe or live-external; repeatable."),
+        click.option("--changed-only/--all-suites", default=None, help="Only skills that changed since --base-ref, or have changes not committed."),
+        click.option("--base-ref", metavar="REF", help="Commit or branch to compare with (default origin/main)."),
+        click.option("--last-failed", is_flag=True, default=None, help="Only cases that failed or were not measured in the last experiment."),
+        click.option("--from", "failed_in", metavar="EXPERIMENT", help="The same, in this experiment: a folder, N, previous, another tool's tree."),
         click.option("--library", is_flag=True, default=None, help="Take every child folder as a skill."),
         click.option("--config", "config_file", metavar="FILE", help="Settings; default: skilltrial.yaml here or above."),
         click.option("--no-config", is_flag=True, help="Read no settings file."),
@@ -103,6 +107,7 @@ def trial_options(function: F) -> F:
         click.option("--repetitions", "-n", "--runs", "--trials", "--iterations", "repetitions", type=int, metavar="N", help="How often each task is run in each arm."),
         click.option("--baseline/--no-baseline", default=None, help="Run without the skill too (default)."),
         click.option("--concurrency", "-c", type=COUNT, metavar="N", help="Cells at once."),
+        click.option("--suite-concurrency", type=COUNT, hidden=True),
         click.option("--timeout", "--timeout-seconds", "timeout_s", type=seconds, metavar="SECONDS", help="Limit on one run."),
         click.option("--retries", type=click.IntRange(min=0), metavar="N", help="Retries after an outage (default 1)."),
         click.option("--max-output-bytes", type=COUNT, hidden=True),
@@ -255,6 +260,10 @@ def from_options(values: dict[str, Any], cwd: Path, say: Callable[[str], None]) 
     fields["logging"] = _logging(given, cwd)
     for name in ("workspace", "workspaces_dir"):
         if name in given:
+    if "last_failed" in given or "failed_in" in given:
+        fields["last_failed"] = _experiment(given.get("failed_in", "latest"), cwd)
+    if "suite_concurrency" in given:
+        fields |= _at_once(given, say)
             fields[name] = str(Path(cwd, given[name]))
     if "source_repo" in given and Path(cwd, given["source_repo"]).exists():
         fields["source_repo"] = str(Path(cwd, given["source_repo"]).resolve())
@@ -277,7 +286,7 @@ def handbook_skills(cwd: Path, *, always: bool = False) -> tuple[str, ...]:
 
 
 _SAME = (
-    "eval_ids", "include", "exclude", "with_tags", "side_effect_levels", "library", "strict", "skip_invalid", "prose_checks",
+    "eval_ids", "changed_only", "base_ref", "include", "exclude", "with_tags", "side_effect_levels", "library", "strict", "skip_invalid", "prose_checks",
     "stage", "judge_base_url", "judge_api_key_env", "judge_mode", "env", "sandbox", "network", "image", "repetitions", "baseline", "concurrency", "timeout_s",
     "retries", "max_output_bytes", "metric", "grade_later", "reuse", "certify", "user_home", "seed", "shard", "run_id", "keep_workspaces", "yes",
     "source_repo",
@@ -308,6 +317,21 @@ def _skills(values: Sequence[str], cwd: Path) -> tuple[tuple[str, ...], tuple[st
 
 def _targets(given: dict[str, Any], say: Callable[[str], None]) -> tuple[Any, ...]:
     from skilltrial.load.targets import parse_target
+def _experiment(which: str, cwd: Path) -> str:
+    """A path from the working folder; `latest`, `previous`, a number or a name stay as they are."""
+    return str(Path(cwd, which)) if "/" in which or Path(cwd, which).exists() else which
+
+
+def _at_once(given: dict[str, Any], say: Callable[[str], None]) -> dict[str, Any]:
+    """agent-skill-eval's suites at once, each with so many runs at once: here the runs of all suites share one pool."""
+    if "concurrency" not in given:
+        say("--suite-concurrency: the runs of all suites share one pool already; --concurrency says how many go at once")
+        return {}
+    together = given["concurrency"] * given["suite_concurrency"]
+    say(f"--suite-concurrency: the runs of all suites share one pool, {together} at once")
+    return {"concurrency": together}
+
+
     from skilltrial.records.config import TargetConfig
 
     texts = [*given.get("targets", ()), *given.get("targets_agent", ())]

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from skilltrial import graders, load, store
 from skilltrial import plan as planning
 from skilltrial.errors import BadInput, UsageError
-from skilltrial.flows import git_state, packets, runner_scripts
+from skilltrial.flows import choosing, git_state, packets, runner_scripts
 from skilltrial.flows.newsroom import now
 from skilltrial.flows.targets import Planned, judge_for, judge_levelled, levelled, probe_all, resolve
 from skilltrial.records.checks import JUDGED
@@ -54,10 +55,12 @@ def prepare(
     Raises:
         BadInput: skills or suites with errors, all of them at once.
         UsageError: no target, a backend that cannot work here, a case that nothing can grade.
+        NothingToDo: nothing changed, or nothing failed before, where only that was asked for.
     """
     refuse_nonsense(config)
     loaded = load.project(config, cwd, digests=True)
     report_problems(loaded, config, say)
+    loaded = choosing.chosen(loaded, config, workspace, machine, say)
     return plan_trial(config, workspace, machine, say, Material.of(loaded), probe=probe)
 
 
@@ -68,6 +71,7 @@ class Material(NamedTuple):
     suites: Sequence[Suite]
     sources: Mapping[str, Path | bytes]
     skipped: Sequence[str] = ()
+    invalid: Mapping[str, str] = MappingProxyType({})
     set_aside: Sequence[SetAside] = ()
 
     @classmethod
@@ -78,7 +82,7 @@ class Material(NamedTuple):
             for row in suite.set_aside
             if any(case.id == row.case for case in suite.cases)
         ]
-        return cls(loaded.skills, loaded.suites, loaded.sources, loaded.skipped, aside)
+        return cls(loaded.skills, loaded.suites, loaded.sources, loaded.skipped, loaded.invalid, aside)
 
 
 def plan_trial(
@@ -115,6 +119,7 @@ def plan_trial(
         levels={planned.target.name: planned.target.sandbox for planned in targets},
         history=history,
         skipped_skills=material.skipped,
+        invalid_skills=material.invalid,
         set_aside=material.set_aside,
     )
     if made.ungradable and not config.grade_later:

@@ -46,8 +46,8 @@ class Loaded:
     """Skill id -> its places."""
     triggers: tuple[Suite, ...] = ()
     """Trigger lists that lie beside a suite of output cases: not part of a run unless named."""
-    invalid: tuple[str, ...] = ()
-    """Folders of skills left out because of errors (`skip_invalid`)."""
+    invalid: Mapping[str, str] = field(default_factory=dict)
+    """Folder of each skill left out because of errors (`skip_invalid`) -> the first of them."""
 
     @property
     def errors(self) -> tuple[Problem, ...]:
@@ -70,11 +70,12 @@ def project(config: Config, cwd: Path, *, digests: bool = True, suites_needed: b
     collection = collect(config, cwd, level=level, profile=None, digests=digests)
     problems = [_softened(problem) if config.skip_invalid else problem for problem in collection.problems]
     found = collection.found
-    invalid: list[str] = []
+    invalid: dict[str, str] = {}
     for one in found:
         spared = bool(config.skip_invalid) and one.broken
         if spared:
-            invalid.append(one.file.label)
+            errors = (problem for problem in (*one.problems, *one.suite_problems) if problem.severity == "error")
+            invalid[one.file.label] = next(map(str, errors), "it has errors").partition("\n")[0]
         problems += [_softened(problem) if spared else problem for problem in (*one.problems, *one.suite_problems)]
     found = [one for one in found if one.skill is not None and one.file.label not in invalid]
     stopped = any(problem.severity == "error" for problem in problems)
@@ -97,7 +98,7 @@ def project(config: Config, cwd: Path, *, digests: bool = True, suites_needed: b
         skipped=tuple(one.id for one in found if not one.files),
         sites={one.id: Site(Path(one.file.folder), tuple(Path(file.path) for file in one.files)) for one in found},
         triggers=tuple(suite for suite in triggers if suite not in chosen),
-        invalid=tuple(invalid),
+        invalid=invalid,
     )
 
 
@@ -117,7 +118,7 @@ def _softened(problem: Problem) -> Problem:
     return problem.model_copy(update={"severity": "warning"}) if problem.severity == "error" else problem
 
 
-def _nothing(collection: Collection, found: list[Found], invalid: list[str]) -> UsageError:
+def _nothing(collection: Collection, found: list[Found], invalid: Mapping[str, str]) -> UsageError:
     if not found and invalid:
         return UsageError(f"all {len(invalid)} skills are invalid and were left out", "skilltrial validate says what is wrong")
     names = ", ".join(one.name for one in found[:10])

@@ -68,6 +68,7 @@ def make(
     levels: Mapping[str, str] | None = None,
     history: History | None = None,
     skipped_skills: Sequence[str] = (),
+    invalid_skills: Mapping[str, str] | None = None,
     set_aside: Sequence[SetAside] = (),
     experiment: str = "",
     created_at: str = "",
@@ -75,7 +76,7 @@ def make(
     """The plan of an experiment. Runs and reads nothing; the same input gives the same plan.
 
     Ids of skills and cases come out path-safe. `levels`: sandbox level by target name, default `none`. `skipped_skills`:
-    found without a suite. `set_aside`: checks that loading left out already. Name and time are given here or by `named`.
+    found without a suite. `invalid_skills`: folders of skills left out because of errors, each with why. `set_aside`: checks that loading left out already. Name and time are given here or by `named`.
 
     Raises:
         UsageError: nothing to run, names that clash or are unknown, settings that make no sense.
@@ -86,7 +87,7 @@ def make(
         safe_suites = tuple(_staged(suite, config) for suite in safe_suites)
     known_cases = names.case_names(skills, suites, safe_suites)
     xfail = names.resolve(config.xfail, known_cases, "xfail")
-    options = settings.options_of(config, tuple(xfail.values()), skipped_skills)
+    options = settings.options_of(config, tuple(xfail.values()), skipped_skills, invalid_skills or {})
     able = {candidate.target.name: candidate.capabilities for candidate in targets}
     timed = tuple(_timed(candidate, config) for candidate in targets)
     baseline = config.baseline is not False

@@ -13,7 +13,7 @@ from skilltrial.records.plan import Gate, Options, Shard
 from skilltrial.records.suite import Limits, Skill, Suite
 
 
-def options_of(config: Config, xfail: Sequence[str], skipped_skills: Sequence[str]) -> Options:
+def options_of(config: Config, xfail: Sequence[str], skipped_skills: Sequence[str], invalid_skills: Mapping[str, str]) -> Options:
     """The options with their defaults.
 
     Raises:
@@ -48,6 +48,7 @@ def options_of(config: Config, xfail: Sequence[str], skipped_skills: Sequence[st
     )
 
 
+        invalid_skills=dict(invalid_skills),
 def _refuse_nonsense(config: Config) -> None:
     least = {"repetitions": 1, "concurrency": 1, "retries": 0, "max_output_bytes": 1}
     wrong = [

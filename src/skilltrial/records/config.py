@@ -123,6 +123,12 @@ class Config(Record):
     targets: tuple[TargetConfig, ...] = ()
     judge: TargetConfig | Literal["none"] | None = None
     judge_base_url: str | None = None
+    changed_only: bool | None = None
+    """Only skills that changed since the branch left `base_ref`, or have changes not committed."""
+    base_ref: str | None = None
+    """Commit or branch; default `origin/main`."""
+    last_failed: str | None = None
+    """Only cases that failed or were not measured in this experiment: `latest`, a number, a name, a path, a foreign tree."""
     judge_api_key_env: str | None = None
     judge_params: JsonObject = {}
     judge_mode: Literal["single", "pairwise"] | None = None

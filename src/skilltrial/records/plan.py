@@ -227,6 +227,8 @@ class Options(Record):
     """Where it stood when the trial was planned."""
 
 
+    invalid_skills: dict[str, str] = {}
+    """Folder of each skill left out because of errors -> the first of them."""
 class Plan(Record):
     """Everything an experiment set out to do. `experiment.json` on disk."""
 

@@ -387,7 +387,7 @@ class Summary(Record):
     errors: tuple[FailureRow, ...] = ()
     """Failed measurements."""
     skipped: tuple[FailureRow, ...] = ()
-    """Planned and not run."""
+    """Cells planned and not run; before them whole skills, by folder or id, with state `invalid` or `no_suite`."""
     set_aside: tuple[FailureRow, ...] = ()
     budget: BudgetRow = BudgetRow()
     hooks: tuple[HookRow, ...] = ()
