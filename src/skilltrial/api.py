@@ -51,7 +51,7 @@ def evaluate(
     Raises:
         UsageError: wrong input; the message names every problem.
     """
-    from skilltrial.flows import trial
+    from skilltrial.flows import layout, trial
     from skilltrial.flows.machine import machine_for, redactor_for
     from skilltrial.flows.prepare import prepare
     from skilltrial.load import config as files
@@ -69,6 +69,7 @@ def evaluate(
         trial.carry_out(experiment, machine, stopping, _listeners(on_event), say)
         summary = trial.conclude(experiment, machine, ran=True)
         trial.write_outputs(settings.report.output, summary, experiment, machine.redactor)
+        layout.write(summary, experiment, machine.redactor, say)
     return summary
 
 

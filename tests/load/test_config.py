@@ -217,8 +217,9 @@ def test_agent_skills_eval_settings_keep_that_tools_defaults(tmp_path: Path) -> 
     config = read(path, tmp_path)
     assert config.paths == (str(tmp_path / "skills"),)
     assert (config.baseline, config.concurrency, config.strict) == (False, 4, False)
-    assert config.targets == (TargetConfig(backend="openai", model="deepseek/x:free", base_url="http://localhost:1/v1"),)
-    assert config.judge == config.targets[0]
+    assert config.targets == (TargetConfig(backend="openai", model="deepseek/x:free"),)
+    assert config.judge == config.targets[0] and config.options == {"base_url": "http://localhost:1/v1"}
+    assert config.workspace == str(tmp_path / "agent-skills-workspace") and config.report.layout == "iteration"
 
 
 def test_all_keys_of_agent_skills_eval_arrive(tmp_path: Path) -> None:
@@ -239,8 +240,8 @@ def test_all_keys_of_agent_skills_eval_arrive(tmp_path: Path) -> None:
     assert config.baseline is True and config.concurrency == 2 and config.strict is True
     assert config.workspace == str(tmp_path / "w") and config.eval_ids == ("1", "two")
     assert config.include == ("x/**",) and config.exclude == ("y",)
-    assert config.targets[0].params == {"temperature": 0} and config.targets[0].api_key_env == "K"
-    assert isinstance(config.judge, TargetConfig) and config.judge.params == {"temperature": 1}
+    assert config.options == {"params": {"temperature": 0}, "api_key_env": "K"} and config.judge_params == {"temperature": 1}
+    assert isinstance(config.judge, TargetConfig) and (config.targets[0].model, config.judge.model) == ("a", "b")
     assert config.report.output == (str(tmp_path / "out" / "index.html"),) and config.report.layout == "flat"
     assert config.logging.format == "jsonl" and config.logging.snippet_length == 10
 
@@ -258,10 +259,32 @@ def test_wrong_types_in_agent_skills_eval_settings_are_errors(tmp_path: Path) ->
 
 
 def test_its_agent_runtimes_become_backends(tmp_path: Path) -> None:
-    path = written(tmp_path, "runtime: codex\njudgeRuntime: none\nruntimeOptions: {timeoutMs: 1500}\n", "agent-skills-eval.yaml")
-    config = read(path, tmp_path)
-    assert config.targets == (TargetConfig(backend="codex", timeout_s=1.5),)
-    assert config.judge == "none"
+    settings = {
+        "runtime": "codex", "judgeRuntime": "none", "baseUrl": "http://localhost:1/v1", "structuredOutput": True,
+        "runtimeOptions": {"timeoutMs": 1500, "executable": "/opt/codex", "executableArgs": ["--x"], "maxOutputBytes": 9,
+                           "allowedTools": ["shell"], "allowWrites": True},
+    }  # fmt: skip
+    layer = read_with_warnings(written(tmp_path, json.dumps(settings), "agent-skills-eval.yaml"), tmp_path)
+    wanted = TargetConfig(
+        backend="codex", timeout_s=1.5, args=("--x",), allowed_tools=("shell",),
+        options={"path": "/opt/codex", "max_output_bytes": 9},
+    )  # fmt: skip
+    assert layer.config.targets == (wanted,)
+    assert layer.config.judge == "none" and layer.config.options == {}
+    assert [str(warning).partition("'")[2].partition("'")[0] for warning in layer.warnings] == ["structuredOutput", "allowWrites"]
+
+
+def test_a_judge_behind_an_agent_keeps_the_endpoint(tmp_path: Path) -> None:
+    text = "runtime: claude\njudgeRuntime: provider\njudge: j\nbaseUrl: http://localhost:1/v1\napiKeyEnv: K\n"
+    config = read(written(tmp_path, text, "agent-skills-eval.yaml"), tmp_path)
+    assert config.targets == (TargetConfig(backend="claude-code"),) and config.options == {}
+    assert (config.judge_base_url, config.judge_api_key_env) == ("http://localhost:1/v1", "K")
+
+
+def test_without_a_page_there_is_none_to_put_elsewhere(tmp_path: Path) -> None:
+    off = read(written(tmp_path, "target: a\nreport: {enabled: false, output: out}\n", "agent-skills-eval.yaml"), tmp_path)
+    assert (off.report.html, off.report.output) == (False, ())
+    assert read(written(tmp_path, "target: a\nreport: false\n", "agent-skills-eval.yaml"), tmp_path).report.html is False
 
 
 # ---------------------------------------------------------------- the environment

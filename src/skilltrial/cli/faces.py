@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from dataclasses import dataclass, field
@@ -15,9 +16,10 @@ from skilltrial.errors import UsageError
 
 if TYPE_CHECKING:
     from skilltrial.flows.trial import Stopping
-    from skilltrial.records.config import Config
+    from skilltrial.records.config import Config, LoggingConfig
     from skilltrial.records.summary import Summary
     from skilltrial.seams import ExperimentView, Listener, Machine
+    from skilltrial.store import Experiment
     from skilltrial.system.redaction import Redactor
 
 WORKSPACE = "skilltrial-workspace"
@@ -44,6 +46,50 @@ class Session:
 
     cwd: Path = field(default_factory=Path.cwd)
     environ: dict[str, str] = field(default_factory=lambda: dict(os.environ))
+    logging: LoggingConfig | None = None
+    """How much is said; None until the settings are read."""
+
+    def settings(self, values: dict[str, Any]) -> Config:
+        """The options of a command over variables over the settings file; what they lead to is said as they want it said."""
+        from skilltrial.cli import options
+
+        notes: list[str] = []
+        try:
+            config: Config = options.settings(values, self.cwd, self.environ, notes.append)
+            self.logging = config.logging
+            self.refuse_mixing(values)
+        finally:
+            for note in notes:
+                self.say(note)
+        return config
+
+    def refuse_mixing(self, values: dict[str, Any]) -> None:
+        """Two things cannot both have the output stream."""
+        if self.news_on_stdout and values.get("format_", "text") != "text":
+            raise UsageError(
+                f"--log-file - and --format {values['format_']} would both go to the output stream", "give the news a file"
+            )
+
+    @property
+    def news_on_stdout(self) -> bool:
+        return self.logging is not None and self.logging.format == "jsonl" and self.logging.file == "-"
+
+    @property
+    def prints_text(self) -> bool:
+        """Whether the output stream is for people: not where nothing is to be said, and not where news go to it."""
+        return not self.news_on_stdout and (self.logging is None or self.logging.format != "silent")
+
+    def say(self, text: str) -> None:
+        """One message for people; nothing where they want silence, a line of JSON where the error stream is one of JSON."""
+        style = self.logging.format if self.logging else None
+        if style == "silent":
+            return
+        if style == "jsonl" and self.logging and self.logging.file is None:
+            from skilltrial.flows.newsroom import now
+
+            put(json.dumps({"type": "note", "ts": now(), "text": self.redactor.text(text)[0]}, ensure_ascii=False), err=True)
+        else:
+            say(text)
 
     @cached_property
     def stopping(self) -> Stopping:
@@ -68,6 +114,13 @@ class Session:
         chosen = given or (config.workspace if config else None) or self.environ.get("SKILLTRIAL_WORKSPACE") or WORKSPACE
         return Path(self.cwd, chosen)
 
+    def results(self, given: str | None = None) -> Path:
+        """Where to look for results: the workspace, or agent-skills-eval's where there is none of ours."""
+        ours = self.workspace(given=given)
+        theirs = self.cwd / "agent-skills-workspace"
+        said = given or "SKILLTRIAL_WORKSPACE" in self.environ
+        return ours if said or ours.exists() or not theirs.is_dir() else theirs
+
     def locate(self, which: str, workspace: str | None) -> Path:
         """The folder of an experiment: a path, N, latest or previous."""
         from skilltrial import store
@@ -75,12 +128,13 @@ class Session:
         path = Path(self.cwd, which)
         if (path / "experiment.json").is_file():
             return path
-        return store.locate(self.workspace(given=workspace), which)
+        return store.locate(self.results(workspace), which)
 
     def color(self, config: Config | None = None, no_color: bool | None = None) -> bool:
-        if no_color or "NO_COLOR" in self.environ or (config and config.logging.color is False):
+        wanted = config.logging.color if config else None
+        if no_color or "NO_COLOR" in self.environ or wanted is False:
             return False
-        return sys.stdout.isatty()
+        return wanted is True or sys.stdout.isatty()
 
 
 def width() -> int:
@@ -90,18 +144,26 @@ def width() -> int:
     return max(40, min(shutil.get_terminal_size((80, 24)).columns, 120))
 
 
-def listeners_for(config: Config, experiment: Path, redactor: Redactor) -> list[Listener]:
+def listeners_for(config: Config, experiment: Experiment, redactor: Redactor) -> list[Listener]:
     """`progress.jsonl` always; on stderr what the settings ask for."""
     from skilltrial import registry
 
-    style = config.logging.format or "pretty"
-    chosen: list[Listener] = [registry.get("listeners", "progress")(experiment / "progress.jsonl", redactor)]
-    if style == "jsonl":
-        path = Path(config.logging.file) if config.logging.file else None
-        chosen.append(registry.get("listeners", "jsonl")(path, redactor))
+    logging = config.logging
+    style = logging.format or "pretty"
+    chosen: list[Listener] = [registry.get("listeners", "progress")(experiment.folder / "progress.jsonl", redactor)]
+    if style == "jsonl" and logging.file == "-":
+        chosen.append(registry.get("listeners", "jsonl")(None, redactor, sys.stdout))
+    elif style == "jsonl":
+        chosen.append(registry.get("listeners", "jsonl")(Path(logging.file) if logging.file else None, redactor))
+    elif style == "pretty" and (logging.verbose or logging.snippet_length):
+        from skilltrial.flows.texts import Texts
+
+        texts = Texts(experiment, redactor, answers=None if logging.verbose else logging.snippet_length)
+        chosen.append(registry.get("listeners", "lines")(texts=texts))
+    elif style == "pretty" and sys.stderr.isatty():
+        chosen.append(registry.get("listeners", "live")(color=False if logging.color is False else None))
     elif style == "pretty":
-        name = "live" if sys.stderr.isatty() and not config.logging.verbose else "lines"
-        chosen.append(registry.get("listeners", name)())
+        chosen.append(registry.get("listeners", "lines")())
     return chosen
 
 

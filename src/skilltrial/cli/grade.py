@@ -36,28 +36,32 @@ def command(experiment: str, workspace: str | None, stored_checks: bool, list_: 
     """
     from skilltrial import store
     from skilltrial.cli.run import end_in_peace
-    from skilltrial.flows import regrade, trial
+    from skilltrial.flows import layout, regrade, trial
 
     session = Session()
     config = options.from_options(values, session.cwd, say)
+    session.logging = config.logging
+    session.refuse_mixing(values)
     folder = session.locate(experiment, workspace)
     with store.open_(folder, write=not list_, redactor=session.redactor) as opened:
         if list_:
             return _list(opened)
         judge = _judge(config, opened.plan, session)
-        cases = None if stored_checks else _todays(opened.plan)
-        listeners = listeners_for(config, folder, session.redactor)
+        cases = None if stored_checks else _todays(opened.plan, session)
+        listeners = listeners_for(config, opened, session.redactor)
         try:
             done = regrade.regrade(opened, session.machine, session.stopping, listeners, judge, cases)
         except (Interrupted, KeyboardInterrupt):
             end_in_peace()
             raise Interrupted(f"interrupted; every grade given is kept. Start again with: skilltrial grade {folder}") from None
         if not done.cells:
-            say("nothing to grade: no run ended ok")
-        say(f"graded {done.cells} cells again, {done.changed} changed, {done.kept_masked} verdicts on masked text kept")
+            session.say("nothing to grade: no run ended ok")
+        session.say(f"graded {done.cells} cells again, {done.changed} changed, {done.kept_masked} verdicts on masked text kept")
         summary = trial.conclude(opened, session.machine)
         trial.write_outputs(config.report.output, summary, opened, session.redactor)
-        print_summary(summary, opened, values["format_"], session, color=session.color(config))
+        layout.write(summary, opened, session.redactor, session.say)
+        if values["format_"] != "text" or session.prints_text:
+            print_summary(summary, opened, values["format_"], session, color=session.color(config))
     return summary.gate.exit_code
 
 
@@ -74,20 +78,23 @@ def _judge(config: Config, plan: Plan, session: Session) -> Judge | None:
     return judge
 
 
-def _todays(plan: Plan) -> dict[tuple[str, str], Case]:
+def _todays(plan: Plan, session: Session) -> dict[tuple[str, str], Case]:
     """Today's cases by (skill, case) in safe names, where what the run received is unchanged."""
     from skilltrial.flows.drift import suites_on_disk
+    from skilltrial.flows.elsewhere import ran_elsewhere
     from skilltrial.flows.regrade import todays_cases
     from skilltrial.system.files import safe_name
 
     found: dict[tuple[str, str], Case] = {}
+    if ran_elsewhere(plan):
+        return found
     for suite, today in suites_on_disk(plan):
         if today is None:
-            say(f"note: {suite.where.file} cannot be read by now: its stored checks are used")
+            session.say(f"note: {suite.where.file} cannot be read by now: its stored checks are used")
             continue
         usable, notes = todays_cases(suite.cases, today.cases)
         for note in notes:
-            say(f"note: {note}")
+            session.say(f"note: {note}")
         found |= {(safe_name(suite.skill), safe_name(name)): case for name, case in usable.items()}
     return found
 

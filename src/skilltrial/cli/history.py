@@ -36,7 +36,7 @@ def command(
     from skilltrial.reports import trend
 
     session = Session()
-    given = [Path(session.cwd, place) for place in places] or [session.workspace(given=workspace)]
+    given = [Path(session.cwd, place) for place in places] or [session.results(workspace)]
     found = history(given, session.redactor, skill, target)
     if not found.entries:
         if not (skill or target):

@@ -178,11 +178,11 @@ def output_options(function: F) -> F:
         click.option("--format", "format_", type=click.Choice(["text", "json", "markdown"]), default="text", help="What goes to stdout at the end."),
         click.option("--output", "-o", "outputs", multiple=True, metavar="FILE", help="Also write a report, by suffix .xml .md .json .html .csv; repeatable."),
         click.option("--junit-xml", hidden=True, metavar="FILE"),
-        click.option("--report/--no-report", "write_report", default=True, hidden=True),
+        click.option("--report/--no-report", "write_report", default=None, hidden=True),
         click.option("--report-title", hidden=True),
         click.option("--report-output", hidden=True, metavar="DIR"),
         click.option("--log-format", type=click.Choice(["pretty", "jsonl", "silent"]), help="What is said while it runs."),
-        click.option("--log-file", metavar="FILE", help="Where jsonl news go."),
+        click.option("--log-file", metavar="FILE", help="Where jsonl news go; - is stdout."),
         click.option("--verbose", is_flag=True, default=None, help="Say more."),
         click.option("--no-color", is_flag=True, default=None, help="No colour (also NO_COLOR)."),
     )  # fmt: skip
@@ -208,6 +208,8 @@ def settings(values: dict[str, Any], cwd: Path, environ: dict[str, str], say: Ca
         for warning in found.warnings:
             say(f"warning: {warning}")
         merged = files.merge(found.config, merged)
+        if found.foreign and tuple(values.get("paths", ())) == (".",):
+            values = {**values, "paths": ()}  # agent-skills-eval takes `.` for no root given
     return files.merge(merged, from_options(values, cwd, say))
 
 
@@ -258,12 +260,12 @@ def from_options(values: dict[str, Any], cwd: Path, say: Callable[[str], None]) 
     fields["hooks"] = _hooks(given)
     fields["report"] = _report(given, cwd)
     fields["logging"] = _logging(given, cwd)
-    for name in ("workspace", "workspaces_dir"):
-        if name in given:
     if "last_failed" in given or "failed_in" in given:
         fields["last_failed"] = _experiment(given.get("failed_in", "latest"), cwd)
     if "suite_concurrency" in given:
         fields |= _at_once(given, say)
+    for name in ("workspace", "workspaces_dir"):
+        if name in given:
             fields[name] = str(Path(cwd, given[name]))
     if "source_repo" in given and Path(cwd, given["source_repo"]).exists():
         fields["source_repo"] = str(Path(cwd, given["source_repo"]).resolve())
@@ -315,8 +317,6 @@ def _skills(values: Sequence[str], cwd: Path) -> tuple[tuple[str, ...], tuple[st
     return tuple(folders), tuple(names)
 
 
-def _targets(given: dict[str, Any], say: Callable[[str], None]) -> tuple[Any, ...]:
-    from skilltrial.load.targets import parse_target
 def _experiment(which: str, cwd: Path) -> str:
     """A path from the working folder; `latest`, `previous`, a number or a name stay as they are."""
     return str(Path(cwd, which)) if "/" in which or Path(cwd, which).exists() else which
@@ -332,6 +332,8 @@ def _at_once(given: dict[str, Any], say: Callable[[str], None]) -> dict[str, Any
     return {"concurrency": together}
 
 
+def _targets(given: dict[str, Any], say: Callable[[str], None]) -> tuple[Any, ...]:
+    from skilltrial.load.targets import parse_target
     from skilltrial.records.config import TargetConfig
 
     texts = [*given.get("targets", ()), *given.get("targets_agent", ())]
@@ -488,9 +490,8 @@ def _report(given: dict[str, Any], cwd: Path) -> Any:
         outputs.append(str(Path(given["report_output"], "index.html")))
     check_outputs(outputs)
     fields: dict[str, Any] = {"output": tuple(str(Path(cwd, name)) for name in outputs)}
-    fields |= {
-        key: given[name] for name, key in (("report_title", "title"), ("tree", "tree"), ("layout", "layout")) if name in given
-    }
+    names = (("report_title", "title"), ("tree", "tree"), ("layout", "layout"), ("write_report", "html"))
+    fields |= {key: given[name] for name, key in names if name in given}
     return _checked(ReportConfig, fields)
 
 
@@ -501,7 +502,7 @@ def _logging(given: dict[str, Any], cwd: Path) -> Any:
     if "log_format" in given:
         fields["format"] = given["log_format"]
     if "log_file" in given:
-        fields["file"] = str(Path(cwd, given["log_file"]))
+        fields["file"] = given["log_file"] if given["log_file"] == "-" else str(Path(cwd, given["log_file"]))
     if "verbose" in given:
         fields["verbose"] = True
     if "no_color" in given:

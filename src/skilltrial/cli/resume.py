@@ -23,16 +23,20 @@ def command(experiment: str, workspace: str | None, **values: Any) -> int:
     from skilltrial import store
     from skilltrial.cli.run import finish
     from skilltrial.flows.drift import drift
+    from skilltrial.flows.elsewhere import refuse_to_run
     from skilltrial.flows.targets import probe_plan
 
     session = Session()
     config = options.from_options(values, session.cwd, say)
+    session.logging = config.logging
+    session.refuse_mixing(values)
     folder = session.locate(experiment, workspace)
     with store.open_(folder, write=True, redactor=session.redactor) as opened:
+        refuse_to_run(opened.plan)
         for line in drift(opened.plan):
-            say(f"note: {line}")
+            session.say(f"note: {line}")
         if any(need for _, need in opened.remaining()):
             probe_plan(opened.plan, session.machine)
         else:
-            say("nothing is missing")
+            session.say("nothing is missing")
         return finish(session, config, values, opened)

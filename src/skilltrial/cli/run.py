@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from skilltrial.cli import options
-from skilltrial.cli.faces import Session, confirm_paid, listeners_for, print_summary, say
+from skilltrial.cli.faces import Session, confirm_paid, listeners_for, print_summary
 from skilltrial.errors import Interrupted, UsageError
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def command(dry_run: bool, **values: Any) -> int:
     Exit: 0 the gate holds, 1 it does not, 2 wrong input or nothing measured, 3 undecided, 130 interrupted.
     """
     session = Session()
-    config = options.settings(values, session.cwd, session.environ, say)
+    config = session.settings(values)
     if dry_run:
         from skilltrial.cli.plan import print_plan
 
@@ -54,9 +55,9 @@ def run(session: Session, config: Config, values: dict[str, Any], prepared: Prep
     from skilltrial.flows.prepare import prepare
 
     workspace = session.workspace(config)
-    prepared = prepared or prepare(config, session.cwd, workspace, session.machine, say)
+    prepared = prepared or prepare(config, session.cwd, workspace, session.machine, session.say)
     confirm_paid(prepared.paid_runs, config)
-    experiment = trial.begin(prepared, workspace, session.machine, say)
+    experiment = trial.begin(prepared, workspace, session.machine, session.say)
     with experiment:
         return finish(session, config, values, experiment)
 
@@ -69,30 +70,32 @@ def finish(
     answers: Mapping[str, Answer] | None = None,
 ) -> int:
     """Carries an opened experiment to its end, or as far as its packets are answered, and prints it."""
-    from skilltrial.flows import trial
+    from skilltrial.flows import layout, trial
     from skilltrial.flows.answers import how_to_go_on
 
-    listeners = listeners_for(config, experiment.folder, session.redactor)
+    listeners = listeners_for(config, experiment, session.redactor)
     try:
-        stops = trial.carry_out(experiment, session.machine, session.stopping, listeners, say, answers)
+        stops = trial.carry_out(experiment, session.machine, session.stopping, listeners, session.say, answers)
     except Interrupted:
         end_in_peace()
         raise
     summary = trial.conclude(experiment, session.machine, ran=True)
     trial.write_outputs(config.report.output, summary, experiment, session.redactor)
+    layout.write(summary, experiment, session.redactor, session.say)
     reasons = [stop.reason for stop in stops]
     if not summary.coverage.graded and any(stop.rule == "setup" for stop in stops) and values.get("format_", "text") == "text":
         raise UsageError("\n".join(reasons), f"nothing was measured; mend this, then: skilltrial resume {experiment.folder}")
     color, how, format_ = session.color(config), how_to_go_on(experiment), values.get("format_", "text")
-    if how is None or summary.coverage.graded or format_ != "text":
+    if (how is None or summary.coverage.graded or format_ != "text") and (format_ != "text" or session.prints_text):
         print_summary(summary, experiment, format_, session, color=color, verbose=bool(config.logging.verbose))
     for reason in reasons:
-        say(f"ended early: {reason}")
+        session.say(f"ended early: {reason}")
     if how is not None:
-        say(how)
+        session.say(how)
         return summary.gate.exit_code
     if values.get("format_", "text") == "text" or config.logging.format == "pretty":
-        say(f"report: {experiment.folder / 'report' / 'index.html'}")
+        page = Path("report", "index.html") if experiment.plan.options.report_html else Path("report.md")
+        session.say(f"report: {experiment.folder / page}")
     return summary.gate.exit_code
 
 

@@ -40,6 +40,8 @@ def command(experiment: str, workspace: str | None, answers: tuple[tuple[str, st
 
     session = Session()
     config = options.from_options(values, session.cwd, say)
+    session.logging = config.logging
+    session.refuse_mixing(values)
     folder = session.locate(experiment, workspace)
     with store.open_(folder, write=not list_, redactor=session.redactor) as opened:
         if list_:
@@ -52,5 +54,5 @@ def command(experiment: str, workspace: str | None, answers: tuple[tuple[str, st
         if not found and how:
             raise UsageError("there is no answer yet", how)
         if not found:
-            say("no packet waits for an answer")
+            session.say("no packet waits for an answer")
         return finish(session, config, values, opened, found)

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from skilltrial.cli import options
-from skilltrial.cli.faces import Session, say
+from skilltrial.cli.faces import Session
 
 
 @click.command("task")
@@ -39,13 +39,13 @@ def command(
     from skilltrial.flows.prepare import plan_trial, refuse_nonsense
 
     session = Session()
-    config = options.settings({**values, "no_config": True}, session.cwd, session.environ, say)
+    config = session.settings({**values, "no_config": True})
     repetitions = 3 if config.repetitions is None else config.repetitions
     baseline = True if skill is None else config.baseline
     config = config.model_copy(update={"repetitions": repetitions, "baseline": baseline})
     refuse_nonsense(config)
     material = task.material(prompt, skill, assertions, expected, files, config.stage or "flat", session.cwd)
-    prepared = plan_trial(config, session.workspace(config), session.machine, say, material, probe=True)
+    prepared = plan_trial(config, session.workspace(config), session.machine, session.say, material, probe=True)
     if skill is None:
         prepared = task.without_a_skill(prepared)
     return run(session, config, values, prepared)

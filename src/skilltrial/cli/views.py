@@ -30,7 +30,7 @@ def opened_view(session: Session, which: str, workspace: str | None = None) -> I
         yield tree.read()
         return
     path = Path(session.cwd, which)
-    if path.is_file() or (path.is_dir() and not _ours(path) and not _ours(session.workspace(given=workspace) / which)):
+    if path.is_file() or (path.is_dir() and not _ours(path) and not _ours(session.results(workspace) / which)):
         must_be_foreign(session, which)
     with store.open_(session.locate(which, workspace), write=False, redactor=session.redactor) as opened:
         yield opened
@@ -40,7 +40,7 @@ def foreign_tree(session: Session, which: str, workspace: str | None = None) -> 
     """The foreign tree that is meant; None where it is one of ours, or nothing that we know."""
     from skilltrial import formats
 
-    home, path = session.workspace(given=workspace), Path(session.cwd, which)
+    home, path = session.results(workspace), Path(session.cwd, which)
     if (home / which / "experiment.json").is_file():
         return None
     if path.exists():

@@ -233,9 +233,10 @@ def conclude(experiment: Experiment, machine: Machine, *, ran: bool = False) -> 
         experiment.write_summary(summary)
     if not experiment.plan.redactions:
         experiment.plan = store.plan_of(experiment.folder)  # a secret quoted by HTML or CSV would look like none
+        experiment.plan = store.in_force(experiment)
     out = FolderOut(experiment.folder, machine.redactor)
     native.write_benchmarks(summary, out)
-    for name in ("markdown", "html"):
+    for name in ("markdown", "html") if experiment.plan.options.report_html else ("markdown",):
         registry.get("reports", name)().write(summary, experiment, out)
     return summary
 

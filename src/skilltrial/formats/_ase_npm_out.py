@@ -1,8 +1,10 @@
-"""Writes the iteration layout of agent-skills-eval: one folder per eval and mode, one number per side in benchmark.json."""
+"""Writes the layouts of agent-skills-eval: one folder per eval and mode, one number per side in benchmark.json."""
 
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,8 +28,10 @@ from skilltrial.seams import ExperimentView, Out
 MODES = ("with_skill", "without_skill")
 
 
-def write(summary: Summary, view: ExperimentView, out: Out) -> None:
+def write(summary: Summary, view: ExperimentView, out: Out, *, flat: bool = False) -> None:
     """The tool has no repetitions: the second run of a case stands beside the first as `eval-<id>--run-2`.
+
+    Where it names a folder by the eval's name, it overwrites the first of two alike; here such two keep their ids.
 
     Raises:
         UsageError: there are arms besides with_skill and without_skill, or quality scores.
@@ -35,9 +39,10 @@ def write(summary: Summary, view: ExperimentView, out: Out) -> None:
     material = Material(summary, view, out)
     only_two_arms(material, "agent-skills-eval")
     no_scores(material, "agent-skills-eval")
-    for part in material.parts():
+    for part in material.parts(skill_folders=flat):
+        folders = _folders(part)
         for sheet in part.sheets:
-            _run(material, part, sheet)
+            _run(material, part, sheet, folders[sheet.result.cell.case])
         material.write(f"{part.prefix}meta.json", _meta(material, part))
         material.write(f"{part.prefix}benchmark.json", {"run_summary": _run_summary(part)})
 
@@ -56,17 +61,30 @@ def _meta(material: Material, part: Part) -> dict[str, Any]:
     }
 
 
-def _run(material: Material, part: Part, sheet: Sheet) -> None:
+def _folders(part: Part) -> dict[str, str]:
+    """Case -> its folder: by its name where it has one and no other has the same, else by its id."""
+    wanted = {sheet.result.cell.case: _slug(sheet.case.name or "") for sheet in part.sheets}
+    taken = Counter([*wanted.values(), *(f"eval-{case}" for case in wanted)])
+    return {case: slug if slug and taken[slug] == 1 else f"eval-{case}" for case, slug in wanted.items()}
+
+
+def _slug(name: str) -> str:
+    """Lower case, 64 letters and digits at most, all else a dash, `eval-` in front unless it is there; empty for no name."""
+    slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:64].rstrip("-")
+    return slug if not slug or slug.startswith("eval-") else f"eval-{slug}"
+
+
+def _run(material: Material, part: Part, sheet: Sheet, name: str) -> None:
     """A run that failed is written as the tool writes an outage; one that was never made has no folder."""
     cell, evidence = sheet.result.cell, sheet.evidence
     if evidence is None:
         return
     again = "" if cell.repetition == 1 else f"--run-{cell.repetition}"
-    folder = f"{part.prefix}eval-{cell.case}{again}/{cell.arm}"
+    folder = f"{part.prefix}{name}{again}/{cell.arm}"
     failed = evidence.outcome != "ok"
     text = f"ERROR: {sheet.failure}" if failed else evidence.text
-    for name in ("response.txt", "output.txt"):
-        material.write(f"{folder}/outputs/{name}", text)
+    for file in ("response.txt", "output.txt"):
+        material.write(f"{folder}/outputs/{file}", text)
     material.write(f"{folder}/timing.json", _timing(sheet, failed=failed))
     material.write(f"{folder}/prompts.json", _prompts(material, sheet))
     calls = [_call(event) for event in evidence.events or () if event.kind == "tool_call"]

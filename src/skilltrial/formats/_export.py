@@ -117,15 +117,15 @@ class Material:
         self._squares = {(row.skill, row.case, row.target, row.arm): row.squares for row in summary.cases}
         self._aside = {(row.skill, row.case, row.check, row.target) for row in self.plan.set_aside}
 
-    def parts(self) -> Iterator[Part]:
-        """By target and skill, each with a folder level of its own where there are several."""
+    def parts(self, *, skill_folders: bool = False) -> Iterator[Part]:
+        """By target and skill, each with a folder level of its own where there are several, or where it is asked for."""
         pairs = dict.fromkeys((group.skill, group.target) for group in self.plan.groups)
         skills, targets = {skill for skill, _ in pairs}, {target for _, target in pairs}
         sheets: dict[tuple[str, str], list[Sheet]] = {pair: [] for pair in pairs}
         for result in self.view.results():
             sheets[result.cell.skill, result.cell.target].append(self._sheet(result))
         for (skill, target), cells in sheets.items():
-            prefix = (f"{target}/" if len(targets) > 1 else "") + (f"{skill}/" if len(skills) > 1 else "")
+            prefix = (f"{target}/" if len(targets) > 1 else "") + (f"{skill}/" if skill_folders or len(skills) > 1 else "")
             yield Part(skill, self.targets[target], prefix, cells)
 
     def write(self, name: str, value: Any) -> None:

@@ -22,7 +22,7 @@ _NO_VERDICT = ("judge returned unparseable response", "judge omitted this assert
 
 
 class AseNpm:
-    """Reads what agent-skills-eval 0.1 wrote, in all three layouts, and writes its iteration layout."""
+    """Reads what agent-skills-eval 0.1 wrote, in all three layouts, and writes its iteration and flat ones."""
 
     name: ClassVar[str] = "ase-npm"
 
@@ -37,8 +37,9 @@ class AseNpm:
             _Skill(found, skill, meta).read()
         return experiment(found)
 
-    def write(self, summary: Summary, experiment: ExperimentView, out: Out) -> None:
-        _ase_npm_out.write(summary, experiment, out)
+    def write(self, summary: Summary, experiment: ExperimentView, out: Out, *, flat: bool = False) -> None:
+        """`flat`: one skill has a folder of its own too."""
+        _ase_npm_out.write(summary, experiment, out, flat=flat)
 
 
 plugin = AseNpm

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterable
 from typing import TextIO
 
 from skilltrial.listeners import _phrases, _stream
@@ -13,10 +14,12 @@ class Lines:
     """Cell, outcome, checks passed, time, tokens, cost; trouble ends with the line that shows the cell.
 
     Why a measurement failed is said once: an outage or a wrong key meets many cells alike.
+    `texts` gives what stands below the line of a cell, as its prompt and answer.
     """
 
-    def __init__(self, stream: TextIO | None = None) -> None:
+    def __init__(self, stream: TextIO | None = None, texts: Callable[[str], Iterable[str]] | None = None) -> None:
         self._stream = _stream.Lines(stream or sys.stderr)
+        self._texts = texts
         self._why: str | None = None
 
     def hear(self, news: News) -> None:
@@ -27,6 +30,8 @@ class Lines:
             self._stream.line(_phrases.finished(news))
             if _phrases.is_trouble(news):
                 self._stream.line(_phrases.show_line(news))
+            for text in self._texts(news.cell) if self._texts and news.cell else ():
+                self._stream.line(text)
         else:
             told = _phrases.aside(news)
             if told:

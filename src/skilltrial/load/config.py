@@ -69,6 +69,8 @@ class FromFile(NamedTuple):
 
     config: Config
     warnings: tuple[Problem, ...] = ()
+    foreign: bool = False
+    """It is agent-skills-eval's."""
 
 
 class Found(NamedTuple):
@@ -117,7 +119,7 @@ def read_with_warnings(path: Path, cwd: Path | None = None) -> FromFile:
     if document is None:
         raise UsageError(f"{path} has no table [tool.skilltrial]")
     if foreign_config.claims(path, document):
-        return FromFile(*foreign_config.read(document, cwd or Path.cwd()))
+        return FromFile(*foreign_config.read(document, cwd or Path.cwd()), foreign=True)
     return FromFile(_config(check_file(document), path.parent))
 
 
@@ -284,7 +286,7 @@ def _report(report: ReportConfig, base: Path) -> ReportConfig:
 
 
 def _logging(logging: LoggingConfig, base: Path) -> LoggingConfig:
-    return logging.model_copy(update={"file": _absolute(logging.file, base)}) if logging.file else logging
+    return logging.model_copy(update={"file": _absolute(logging.file, base)}) if logging.file not in (None, "-") else logging
 
 
 def _judge(entry: str | TargetConfig | None, base: Path) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """`agent-skills-eval.yaml`: another tool's settings, read with that tool's own defaults.
 
 Keys are camelCase, wrong types are errors, null is absent, unknown keys are warned about (there they are silently
-ignored), and paths are relative to the working folder.
+ignored), and paths are relative to the working folder. As there, every assertion decides the exit code.
 """
 
 from __future__ import annotations
@@ -15,14 +15,22 @@ from skilltrial.errors import BadInput
 from skilltrial.load.complaints import did_you_mean
 from skilltrial.load.document import Pointer
 from skilltrial.load.settings_text import Settings
-from skilltrial.records.config import Config, LoggingConfig, ReportConfig, TargetConfig
+from skilltrial.records.config import Config, GateConfig, LoggingConfig, ReportConfig, TargetConfig
 from skilltrial.records.problems import Problem
 
 DEFAULT_MODEL = "gpt-4o-mini"
 DEFAULT_CONCURRENCY = 4
+WORKSPACE = "agent-skills-workspace"
 _MARKS = {"root", "target", "baseUrl", "apiKeyEnv", "targetParams", "judgeParams", "evalIds", "judgeRuntime", "runtimeOptions"}
 _OURS = {"skills", "targets", "arms", "repetitions", "suites", "gate"}
-_RUNTIMES = {"provider": "openai", "codex": "codex", "claude": "claude-code"}
+RUNTIMES = {"provider": "openai", "codex": "codex", "claude": "claude-code"}
+"""What it calls a runtime, and our backend."""
+_NO_COUNTERPART = {
+    "structuredOutput": "a judge is asked for JSON by a schema wherever its endpoint or program takes one",
+    "judgeOptions": "settings of a judge's program stand under `judge` in skilltrial.yaml",
+    "allowWrites": "an agent always works in a fresh folder of its own, where it may write; `allowedTools` holds it back",
+}
+"""Keys of its agent runs that are read and not needed, and why."""
 
 
 def claims(path: Path, document: Settings) -> bool:
@@ -45,54 +53,70 @@ def read(document: Settings, cwd: Path) -> tuple[Config, tuple[Problem, ...]]:
     report = given.get("report", True)
     report = keys.values(report, ("report",), _REPORT) if isinstance(report, dict) else {"enabled": report}
     runtime = keys.values(given.get("runtimeOptions", {}), ("runtimeOptions",), _RUNTIME)
+    for name in ("targetParams", "judgeParams"):
+        for key in sorted({"model", "messages"} & set(given.get(name, {}))):
+            found = f"'{key}' is never overwritten by parameters"
+            keys.errors.append(document.problem((name, key), "params-refused", found, "name models under target and judge"))
     if keys.errors:
         raise BadInput(tuple(keys.errors))
     return _config(given, logging, report, runtime, cwd), tuple(keys.warnings)
 
 
 def _config(given: dict[str, Any], logging: dict[str, Any], report: dict[str, Any], runtime: dict[str, Any], cwd: Path) -> Config:
-    target = _target(given, given.get("target") or DEFAULT_MODEL, given.get("runtime", "provider"), "targetParams", runtime)
-    judge_runtime = given.get("judgeRuntime", given.get("runtime", "provider"))
-    judge_model = given.get("judge") or target.model or DEFAULT_MODEL
-    judge: Any = "none" if judge_runtime == "none" else _target(given, judge_model, judge_runtime, "judgeParams", {})
+    """What holds for every call (address, key, parameters) stands in the common options, so that `--target` keeps it."""
+    kind = given.get("runtime", "provider")
+    target = _target(given.get("target"), kind, runtime)
+    judge_kind = given.get("judgeRuntime", kind)
+    judge = "none" if judge_kind == "none" else _target(given.get("judge") or given.get("target"), judge_kind, {})
+    address = {name: given[key] for name, key in (("base_url", "baseUrl"), ("api_key_env", "apiKeyEnv")) if key in given}
+    common = address if kind == "provider" else {}
+    apart = address if judge_kind == "provider" != kind else {}
     said: dict[str, Any] = {
         "paths": (os.path.normpath(cwd / given.get("root", ".")),),
+        "workspace": os.path.normpath(cwd / given.get("workspace", WORKSPACE)),
         "targets": (target,),
         "judge": judge,
+        "options": common | ({"params": given["targetParams"]} if "targetParams" in given else {}),
+        "judge_params": given.get("judgeParams", {}),
         "baseline": given.get("baseline", False),
         "concurrency": int(given.get("concurrency", DEFAULT_CONCURRENCY)),
         "strict": given.get("strict", False),
+        "gate": GateConfig(cases="every", checks="all"),
         "report": _report(given, report, cwd),
         "logging": _logging(logging, cwd),
     }
+    said |= {f"judge_{name}": value for name, value in apart.items()}
     for key, name in (("include", "include"), ("exclude", "exclude"), ("evalIds", "eval_ids")):
         if key in given:
             said[name] = tuple(str(value) for value in given[key])
-    if "workspace" in given:
-        said["workspace"] = os.path.normpath(cwd / given["workspace"])
     return Config(**said)
 
 
-def _target(given: dict[str, Any], model: str, runtime: str, params: str, settings: dict[str, Any]) -> TargetConfig:
-    backend = _RUNTIMES[runtime]
-    if backend != "openai":
-        timeout_s = settings["timeoutMs"] / 1000 if "timeoutMs" in settings else None
-        named = None if model == DEFAULT_MODEL else model
-        return TargetConfig(
-            backend=backend, model=named, timeout_s=timeout_s, allowed_tools=tuple(settings.get("allowedTools", ()))
-        )
+def _target(model: str | None, runtime: str, settings: dict[str, Any]) -> TargetConfig:
+    """A program keeps its own model where none is named."""
+    backend = RUNTIMES[runtime]
+    if backend == "openai":
+        return TargetConfig(backend=backend, model=model or DEFAULT_MODEL)
+    options = {
+        name: settings[key] for name, key in (("path", "executable"), ("max_output_bytes", "maxOutputBytes")) if key in settings
+    }
     return TargetConfig(
-        backend="openai",
+        backend=backend,
         model=model,
-        base_url=given.get("baseUrl"),
-        api_key_env=given.get("apiKeyEnv"),
-        params=given.get(params, {}),
+        timeout_s=settings["timeoutMs"] / 1000 if "timeoutMs" in settings else None,
+        args=tuple(settings.get("executableArgs", ())),
+        allowed_tools=tuple(settings.get("allowedTools", ())),
+        options=options,
     )
 
 
 def _report(given: dict[str, Any], report: dict[str, Any], cwd: Path) -> ReportConfig:
-    output = (os.path.normpath(cwd / report["output"] / "index.html"),) if "output" in report else ()
-    return ReportConfig(title=report.get("title"), output=output, layout=given.get("layout"))
+    """Its `output` is a folder. Without a page there is none to put there."""
+    wanted = report.get("enabled", True)
+    output = (os.path.normpath(cwd / report["output"] / "index.html"),) if wanted and "output" in report else ()
+    return ReportConfig(
+        title=report.get("title"), output=output, html=None if wanted else False, layout=given.get("layout", "iteration")
+    )
 
 
 def _logging(logging: dict[str, Any], cwd: Path) -> LoggingConfig:
@@ -120,7 +144,13 @@ class _Keys:
         taken = {}
         for key, value in given.items():
             inner = (*steps, key)
-            if key not in known:
+            if key in _NO_COUNTERPART and key in known:
+                self.warnings.append(
+                    self.document.problem(
+                        inner, "no-counterpart", f"'{key}' changes nothing: {_NO_COUNTERPART[key]}", None, "warning"
+                    )
+                )
+            elif key not in known:
                 hint = did_you_mean(key, list(known), "known keys")
                 self.warnings.append(
                     self.document.problem(inner, "unknown-key", f"unknown key '{key}' is ignored", hint, "warning")
@@ -149,13 +179,14 @@ _LENGTH = ("a whole number of 0 or more", lambda value: _is_number(value) and va
 _TEXTS = ("a list of texts", lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value))
 _IDS = ("a list of ids", lambda value: isinstance(value, list) and all(isinstance(one, str | int) for one in value))
 _OBJECT = ("a mapping", lambda value: isinstance(value, dict))
+_ANY = ("anything", lambda value: True)
 _ANY_OBJECT = ("true, false or a mapping", lambda value: isinstance(value, dict | bool))
 _TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "root": _TEXT, "workspace": _TEXT, "baseline": _BOOL, "target": _TEXT, "judge": _TEXT, "baseUrl": _TEXT,
     "apiKeyEnv": _TEXT, "include": _TEXTS, "exclude": _TEXTS, "evalIds": _IDS, "concurrency": _COUNT, "strict": _BOOL,
     "layout": _one_of("iteration", "flat"), "report": _ANY_OBJECT, "logging": _OBJECT, "targetParams": _OBJECT,
-    "judgeParams": _OBJECT, "runtime": _one_of(*_RUNTIMES), "judgeRuntime": _one_of(*_RUNTIMES, "none"),
-    "runtimeOptions": _OBJECT,
+    "judgeParams": _OBJECT, "runtime": _one_of(*RUNTIMES), "judgeRuntime": _one_of(*RUNTIMES, "none"),
+    "runtimeOptions": _OBJECT, "judgeOptions": _ANY, "structuredOutput": _ANY,
 }  # fmt: skip
 _LOGGING: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "format": _one_of("pretty", "jsonl", "silent"), "verbose": _BOOL, "file": _TEXT, "snippetLength": _LENGTH,
@@ -164,5 +195,9 @@ _LOGGING: dict[str, tuple[str, Callable[[Any], bool]]] = {
 _REPORT: dict[str, tuple[str, Callable[[Any], bool]]] = {"enabled": _BOOL, "title": _TEXT, "output": _TEXT}
 _RUNTIME: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "timeoutMs": ("a number above 0", lambda value: _is_number(value) and value > 0),
+    "maxOutputBytes": _COUNT,
+    "executable": _TEXT,
+    "executableArgs": _TEXTS,
     "allowedTools": _TEXTS,
+    "allowWrites": _ANY,
 }

@@ -31,6 +31,9 @@ def options_of(config: Config, xfail: Sequence[str], skipped_skills: Sequence[st
         "workspaces_dir": config.workspaces_dir,
         "grade_later": config.grade_later,
         "tree": config.report.tree,
+        "layout": config.report.layout,
+        "report_title": config.report.title,
+        "report_html": config.report.html,
         "reuse": config.reuse,
         "certify": config.certify,
         "max_output_bytes": config.max_output_bytes,
@@ -45,10 +48,10 @@ def options_of(config: Config, xfail: Sequence[str], skipped_skills: Sequence[st
         tags=config.tags,
         xfail=tuple(xfail),
         skipped_skills=tuple(skipped_skills),
+        invalid_skills=dict(invalid_skills),
     )
 
 
-        invalid_skills=dict(invalid_skills),
 def _refuse_nonsense(config: Config) -> None:
     least = {"repetitions": 1, "concurrency": 1, "retries": 0, "max_output_bytes": 1}
     wrong = [

@@ -86,8 +86,11 @@ class ReportConfig(Record):
     """Files by suffix: .xml .md .json .html .csv."""
     tree: bool | None = None
     """Write a folder per cell. Default: for everything but HTTP targets."""
+    html: bool | None = None
+    """Write the HTML page into the experiment's folder. Default true."""
     layout: Literal["iteration", "flat"] | None = None
-    """Folder layout of agent-skills-eval, for its users; default iteration."""
+    """Write the results once more as agent-skills-eval lays them out: iteration, into the experiment's folder, or flat, into
+    a folder per skill in the workspace, anew each time. Default: neither."""
 
 
 class LoggingConfig(Record):
@@ -96,13 +99,13 @@ class LoggingConfig(Record):
     format: Literal["pretty", "jsonl", "silent"] | None = None
     """For people, one JSON object a line, or nothing. Default pretty."""
     file: str | None = None
-    """Where jsonl lines go; default the error stream."""
+    """Where jsonl lines go; `-` is the output stream. Default: the error stream."""
     verbose: bool | None = None
-    """Say more: prompts and answers."""
+    """Show each run's prompts, answer and what the judge was asked and said; no list of the report is cut."""
     color: bool | Literal["auto"] | None = None
     """Colors; auto: on a terminal unless NO_COLOR is set."""
     snippet_length: int | None = None
-    """Characters of a prompt or answer shown. Default 200."""
+    """Characters of each answer shown as its run ends. Default: none, with verbose all."""
 
 
 class Config(Record):
@@ -120,15 +123,15 @@ class Config(Record):
     exclude: tuple[str, ...] = ()
     side_effect_levels: tuple[SideEffectLevel, ...] = ()
     with_tags: tuple[str, ...] = ()
-    targets: tuple[TargetConfig, ...] = ()
-    judge: TargetConfig | Literal["none"] | None = None
-    judge_base_url: str | None = None
     changed_only: bool | None = None
     """Only skills that changed since the branch left `base_ref`, or have changes not committed."""
     base_ref: str | None = None
     """Commit or branch; default `origin/main`."""
     last_failed: str | None = None
     """Only cases that failed or were not measured in this experiment: `latest`, a number, a name, a path, a foreign tree."""
+    targets: tuple[TargetConfig, ...] = ()
+    judge: TargetConfig | Literal["none"] | None = None
+    judge_base_url: str | None = None
     judge_api_key_env: str | None = None
     judge_params: JsonObject = {}
     judge_mode: Literal["single", "pairwise"] | None = None

@@ -209,6 +209,12 @@ class Options(Record):
     grade_later: bool = False
     tree: bool | None = None
     """Write the per-cell folder view; None: on for programs, off for HTTP targets."""
+    layout: Literal["iteration", "flat"] | None = None
+    """Write the results once more as agent-skills-eval lays them out."""
+    report_title: str | None = None
+    """Heading of the HTML page; None: the skills and the experiment."""
+    report_html: bool = True
+    """Write the HTML page."""
     reuse: bool = False
     certify: bool = True
     """Prove on a canary that an agent program's baseline sees no skill, before its first cell."""
@@ -221,14 +227,14 @@ class Options(Record):
     """`skill::case` names expected to fail."""
     skipped_skills: tuple[str, ...] = ()
     """Skills found without a suite."""
+    invalid_skills: dict[str, str] = {}
+    """Folder of each skill left out because of errors -> the first of them."""
     source_repo: str | None = None
     """Repository, by address or path, that every case starts from."""
     source_commit: str | None = None
     """Where it stood when the trial was planned."""
 
 
-    invalid_skills: dict[str, str] = {}
-    """Folder of each skill left out because of errors -> the first of them."""
 class Plan(Record):
     """Everything an experiment set out to do. `experiment.json` on disk."""
 

@@ -39,10 +39,10 @@ class Html(Record):
 
     name: ClassVar[str] = "html"
     title: str | None = None
-    """Heading of the page; None: the skills and the experiment."""
+    """Heading of the page; None: as the experiment has it, else the skills and its name."""
 
     def write(self, summary: Summary, experiment: ExperimentView, out: Out) -> None:
-        heading = self.title or page.heading(summary)
+        heading = self.title or experiment.plan.options.report_title or page.heading(summary)
         if _planned(experiment) <= INLINE_CELLS:
             _write_small(summary, experiment, out, heading)
         else:
