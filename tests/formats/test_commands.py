@@ -163,3 +163,11 @@ def test_history_takes_other_tools_workspaces_as_they_are(skilltrial: Callable[.
 def test_history_of_a_filter_that_fits_nothing_says_so(skilltrial: Callable[..., Said]) -> None:
     said = skilltrial("history", DATA / "sab", "--skill", "pdf")
     assert (said.code, "skill 'pdf'" in said.err) == (2, True)
+
+
+def test_what_the_runs_of_a_tree_cost_is_totalled_where_it_lies_and_once_imported(skilltrial: Callable[..., Said]) -> None:
+    """Eight runs of 1200 tokens in, 350 out and a cent each."""
+    keys = ("attempts", "input_tokens", "output_tokens", "cost_usd", "cells_with_cost")
+    skilltrial("import", DATA / "handbook")
+    for said in (skilltrial("report", DATA / "handbook", "--format", "json"), skilltrial("report", "--format", "json")):
+        assert [said.json["totals"][key] for key in keys] == pytest.approx([8, 9600, 2800, 0.08, 8])

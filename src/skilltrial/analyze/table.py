@@ -19,8 +19,8 @@ from skilltrial.records.suite import Case
 from skilltrial.records.summary import FailureRow
 from skilltrial.seams import ExperimentView
 
-RERUN = frozenset({"reused", "replayed", "imported"})
-"""Sources whose cost was paid in another experiment."""
+RERUN = frozenset({"reused", "replayed"})
+"""Sources whose cost was paid in another experiment. An imported run's was paid in the one that was imported."""
 _NONE: frozenset[str] = frozenset()
 _VERDICT = attrgetter("check", "state", "method", "required", "scored", "weight", "score")
 """All of a grade that a number can depend on."""
