@@ -9,6 +9,10 @@ from typing import Any
 
 import pytest
 
+from skilltrial.cli.options import from_options
+from skilltrial.cli.run import command
+from skilltrial.records.config import Config
+
 from .npm import Home, asks_for_a_verdict, model, text_of
 
 RUBRIC = {"id": 1, "prompt": "How many rows?", "assertions": ["It says how many."]}
@@ -294,3 +298,35 @@ def test_the_skill_its_references_and_its_scripts_stand_in_the_system_message(ho
     assert "SECRET BODY" not in system and "ASSET TEXT" not in system
     assert "a,b" in text_of(given) and "a,b" in text_of(bare), "both arms get the fixture"
     assert "COUNT THE ROWS." not in text_of(bare)
+
+
+# ---------------------------------------------------------------- its options for agent programs
+@pytest.mark.parametrize(
+    ("words", "targets", "judge"),
+    [
+        (("--runtime", "codex"), [("codex", None)], None),
+        (("--runtime", "claude", "--target", "haiku"), [("claude-code", "haiku")], None),
+        (("--runtime", "provider", "--target", "a/b:free"), [("openai", "a/b:free")], None),
+        (("--runtime", "codex", "--judge-runtime", "none"), [("codex", None)], "none"),
+        (("--runtime", "codex", "--judge-runtime", "provider", "--judge", "j"), [("codex", None)], ("openai", "j")),
+        (("--target", "m", "--judge-runtime", "claude"), [("openai", "m")], ("claude-code", None)),
+    ],
+)
+def test_its_runtimes_are_targets_and_judges_of_ours(
+    words: tuple[str, ...], targets: list[tuple[str, str | None]], judge: Any, tmp_path: Path
+) -> None:
+    config = from_words(tmp_path, *words)
+    assert [(target.backend, target.model) for target in config.targets] == targets
+    assert (config.judge if isinstance(config.judge, str | None) else (config.judge.backend, config.judge.model)) == judge
+
+
+def test_its_executable_and_time_limit_reach_the_program(tmp_path: Path) -> None:
+    words = ("--runtime", "codex", "--executable", "/opt/codex", "--timeout-ms", "1500", "--no-allow-writes")
+    config = from_words(tmp_path, *words)
+    assert (config.targets[0].options, config.timeout_s) == ({"path": "/opt/codex"}, 1.5)
+
+
+def from_words(folder: Path, *words: str) -> Config:
+    context = command.make_context("run", list(words))
+    config: Config = from_options(context.params, folder, lambda _note: None)
+    return config

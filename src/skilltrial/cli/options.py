@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
+from skilltrial.cli import runtimes
 from skilltrial.errors import UsageError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -70,7 +71,7 @@ def skill_options(function: F) -> F:
 def target_options(function: F) -> F:
     """What runs the tasks, and who judges."""
     return _stack(
-        function,
+        runtimes.options(function),
         click.option("--target", "-t", "targets", multiple=True, metavar="BACKEND[:VALUE]", help="What runs the tasks: openai:gpt-5-mini, local, adapter:./x.py, …; repeatable."),
         click.option("--agent", "-a", "targets_agent", multiple=True, hidden=True),
         click.option("--runners", hidden=True),
@@ -240,7 +241,7 @@ def from_options(values: dict[str, Any], cwd: Path, say: Callable[[str], None]) 
     """The Config that the given options make, and nothing else."""
     from skilltrial.records.config import Config
 
-    given = {key: value for key, value in values.items() if value not in (None, (), [])}
+    given = runtimes.in_our_words({key: value for key, value in values.items() if value not in (None, (), [])}, say)
     if "iteration" in given:
         raise UsageError(
             "--iteration: an experiment is never overwritten", "leave it out; the next free number is taken, or use --run-id"
@@ -352,6 +353,8 @@ def _targets(given: dict[str, Any], say: Callable[[str], None]) -> tuple[Any, ..
             target.model_copy(update={"args": tuple(given["adapter_args"])}) if target.backend == "adapter" else target
             for target in targets
         ]
+    if "executable" in given:
+        targets = [target.model_copy(update={"options": {**target.options, "path": given["executable"]}}) for target in targets]
     if "adapter_protocol" in given:
         targets = _speaking(targets, int(given["adapter_protocol"]))
     return tuple(_with_models(targets, given))
