@@ -21,7 +21,7 @@ from skilltrial.cli import exit_code_of
 ROOT = Path(__file__).parents[2]
 GUIDES = sorted((ROOT / "docs" / "guides").glob("coming-from-*.md"))
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-START = re.compile(r"\A<!-- starts in: (\S+) -->\n")
+START = re.compile(r"\A<!-- starts in: (\S+?)((?:; \S+: \S+?)*) -->\n")
 CODE = re.compile(r"\s+# exit (\d+)$")
 
 
@@ -82,6 +82,8 @@ def walk(page: str, folder: Path, monkeypatch: pytest.MonkeyPatch, run: Callable
     start = START.match(page)
     assert start is not None, "the first line does not say in which folder the commands start"
     shutil.copytree(ROOT / start[1], folder)
+    for place, source in re.findall(r"; (\S+): ([^\s;]+)", start[2]):
+        shutil.copytree(ROOT / source, folder / place)
     monkeypatch.chdir(folder)
     count = 0
     for command in commands(page):
