@@ -123,11 +123,16 @@ class Session:
 
     def locate(self, which: str, workspace: str | None) -> Path:
         """The folder of an experiment: a path, N, latest or previous."""
-        from skilltrial import store
+        from skilltrial import formats, store
 
         path = Path(self.cwd, which)
         if (path / "experiment.json").is_file():
             return path
+        if path.is_dir() and (tree := formats.find(path)) is not None:
+            raise UsageError(
+                f"{path} is a result tree of {tree.format.name}, which is only read",
+                f"skilltrial import {which} makes it one of ours",
+            )
         return store.locate(self.results(workspace), which)
 
     def color(self, config: Config | None = None, no_color: bool | None = None) -> bool:

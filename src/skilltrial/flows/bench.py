@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from skilltrial import graders, registry
+from skilltrial.flows.elsewhere import Elsewhere
 from skilltrial.flows.lookup import Lookup
 from skilltrial.flows.newsroom import Newsroom
 from skilltrial.flows.packets import Answer, Packets
+from skilltrial.records.evidence import IMPORTED
 from skilltrial.records.plan import Judge, Plan, Target
 from skilltrial.records.record import build_all
 from skilltrial.records.suite import Case
@@ -27,6 +29,8 @@ def backend_of(target: Target) -> Backend:
     Raises:
         UsageError: no such backend, or an option it does not have.
     """
+    if target.backend == IMPORTED:
+        return Elsewhere(target=target)
     backend: Backend = registry.get("backends", target.backend).from_target(target)
     return backend
 

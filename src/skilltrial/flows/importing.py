@@ -8,15 +8,12 @@ from skilltrial import collect, store
 from skilltrial import plan as planning
 from skilltrial.flows.newsroom import now
 from skilltrial.formats._foreign import ForeignExperiment
-from skilltrial.records.evidence import AgentRun, Evidence
+from skilltrial.records.evidence import IMPORTED, AgentRun, Evidence
 from skilltrial.records.grades import Grading, JudgeCall
 from skilltrial.records.journal import Result
 from skilltrial.records.plan import Plan, Target
 from skilltrial.store import Experiment
 from skilltrial.system.redaction import Redactor
-
-BACKEND = "imported"
-"""There is no backend of this name, so that nothing can be run in an experiment that ran elsewhere."""
 
 
 def imported(view: ForeignExperiment, workspace: Path, redactor: Redactor, run_id: str | None = None) -> Experiment:
@@ -43,7 +40,7 @@ def _inert(view: ForeignExperiment) -> Plan:
 
 
 def _target(target: Target, format_: str) -> Target:
-    return target.model_copy(update={"backend": BACKEND, "options": {"format": format_, "backend": target.backend}})
+    return target.model_copy(update={"backend": IMPORTED, "options": {"format": format_, "backend": target.backend}})
 
 
 def _take(result: Result, view: ForeignExperiment, made: Experiment, redactor: Redactor) -> None:
@@ -95,5 +92,5 @@ def _stored(evidence: Evidence, view: ForeignExperiment, made: Experiment, redac
         sandbox=evidence.sandbox,
         redactor=redactor,
         blobs=made.blobs,
-        source="imported",
+        source=IMPORTED,
     )

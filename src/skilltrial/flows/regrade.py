@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from skilltrial.errors import UsageError
 from skilltrial.flows import cell as cells
+from skilltrial.flows import elsewhere
 from skilltrial.flows.bench import Bench, opened
 from skilltrial.flows.listed import in_threads
 from skilltrial.flows.newsroom import Newsroom
@@ -50,6 +51,10 @@ def regrade(
     planned = experiment.plan.judge
     if judge is not None and planned is not None and planned.mode == "pairwise":
         judge = judge.model_copy(update={"mode": planned.mode})  # the plan graded no run alone, so pairs it is
+    imported = elsewhere.ran_elsewhere(experiment.plan)
+    if imported and judge is not None:
+        elsewhere.must_hold_answers(experiment)
+        experiment.plan = elsewhere.judgeable(experiment.plan)
     able = experiment.answered
     newsroom = Newsroom(experiment.plan.experiment, able, 0, listeners)
     changed: list[bool] = []
@@ -62,6 +67,9 @@ def regrade(
             measured = cells.stored(result.cell, bench, result)
             if measured is None:
                 raise UsageError(f"{result.cell.id}: its stored evidence is damaged", "skilltrial resume runs it again")
+            if imported:
+                case = bench.lookup.case(result.cell)
+                kept = _once(kept, elsewhere.kept(case, result, measured.evidence, with_judge=judge is not None))
             graded = cells.grade_cell(result.cell, bench, measured, before.number + 1 if before else 1, kept)
             masked.append(sum(grade.redacted_input for grade in kept))
             earlier = before.grades if before else ()
@@ -111,6 +119,11 @@ def keep(result: Result, *, with_judge: bool, gone: frozenset[str] = frozenset()
         or ((grade.redacted_input or grade.check in gone) and grade.state != "ungraded")
         or (grade.method == "judge" and not with_judge)
     )
+
+
+def _once(kept: tuple[Grade, ...], more: Iterable[Grade]) -> tuple[Grade, ...]:
+    """Both, one row per check."""
+    return tuple({grade.check: grade for grade in (*kept, *more)}.values())
 
 
 def _states(grades: tuple[Grade, ...]) -> dict[str, str]:

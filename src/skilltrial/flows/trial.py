@@ -13,7 +13,7 @@ from pathlib import Path
 
 from skilltrial import analyze, registry, store
 from skilltrial import plan as planning
-from skilltrial.errors import Interrupted
+from skilltrial.errors import Interrupted, UsageError
 from skilltrial.flows import budgets
 from skilltrial.flows import cell as cells
 from skilltrial.flows.bench import Bench, opened
@@ -244,11 +244,31 @@ def conclude(experiment: Experiment, machine: Machine, *, ran: bool = False) -> 
 REPORT_SUFFIXES = {".xml": "junit", ".md": "markdown", ".json": "json", ".html": "html", ".csv": "csv"}
 
 
+def report_for(suffix: str) -> str:
+    """The report that writes files of this suffix: one of ours, or an installed one that says so.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if suffix in REPORT_SUFFIXES:
+        return REPORT_SUFFIXES[suffix]
+    theirs = {registry.get("reports", name).suffix: name for name in registry.installed("reports") if _has_suffix(name)}
+    if suffix in theirs:
+        return theirs[suffix]
+    raise UsageError(
+        f"no report is written as '{suffix or 'a file without a suffix'}'", f"one of {' '.join([*REPORT_SUFFIXES, *theirs])}"
+    )
+
+
+def _has_suffix(name: str) -> bool:
+    return isinstance(getattr(registry.get("reports", name), "suffix", None), str)
+
+
 def write_outputs(paths: Sequence[str], summary: Summary, experiment: ExperimentView, redactor: Redactor) -> None:
     """The files of `-o`, by suffix."""
     for text in paths:
         path = Path(text)
-        report = registry.get("reports", REPORT_SUFFIXES[path.suffix])()
+        report = registry.get("reports", report_for(path.suffix))()
         path.parent.mkdir(parents=True, exist_ok=True)
         report.write(summary, experiment, NamedOut(path, redactor))
 

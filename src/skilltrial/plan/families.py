@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from skilltrial.records.evidence import IMPORTED
 from skilltrial.records.plan import Target
 
 _BY_NAME = {
@@ -31,7 +32,8 @@ def family(target: Target) -> str | None:
         for name, pattern in _NAMES.items():
             if pattern.search(part):
                 return name
-    return _BY_BACKEND.get(target.backend)
+    backend = target.options.get("backend") if target.backend == IMPORTED else target.backend
+    return _BY_BACKEND.get(str(backend))
 
 
 def same(one: Target, other: Target) -> bool:

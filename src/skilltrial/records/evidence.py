@@ -14,6 +14,8 @@ Outcome = Literal["ok", "agent_error", "infrastructure_error", "timeout", "budge
 Activation = Literal["activated", "read", "forced", "not_seen", "unknown", "none_expected"]
 """activated: a tool event; read: a file read of SKILL.md; forced: by construction; not_seen: a record of events exists and shows nothing; unknown: this backend cannot tell; none_expected: the arm has no skill."""
 Source = Literal["ran", "replayed", "reused", "answered", "imported"]
+IMPORTED: Literal["imported"] = "imported"
+"""Backend of targets that ran in another tool. There is none of that name, so that nothing can be run."""
 
 
 class Usage(Record):
@@ -23,6 +25,8 @@ class Usage(Record):
     """Prompt tokens, cache reads included."""
     cached_tokens: int | None = None
     """The part of input_tokens read from a cache."""
+    cache_write_tokens: int | None = None
+    """The part of input_tokens written to a cache, which some providers charge for."""
     output_tokens: int | None = None
     """Reasoning included where the provider counts it so."""
     reasoning_tokens: int | None = None
@@ -37,7 +41,7 @@ class Usage(Record):
 def summed(usages: Iterable[Usage]) -> Usage:
     """What several calls took together; a figure that none of them reported stays unknown."""
     listed = list(usages)
-    names = ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens", "cost_usd")
+    names = ("input_tokens", "cached_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens", "cost_usd")
     known = {name: [value for usage in listed if (value := getattr(usage, name)) is not None] for name in names}
     sources = {usage.cost_source for usage in listed} - {None}
     totals: dict[str, Any] = {name: sum(values) for name, values in known.items() if values}

@@ -7,6 +7,7 @@ from skilltrial.store.index import Need, Spent
 from skilltrial.store.opening import create, open_, plan_of
 from skilltrial.store.reading import Todo
 from skilltrial.store.reuse import Reusable, reusable
+from skilltrial.store.taken_up import in_force
 from skilltrial.store.timings import timings
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Todo",
     "create",
     "experiments",
+    "in_force",
     "locate",
     "open_",
     "plan_of",

@@ -20,6 +20,7 @@ from skilltrial.store.index import Index
 from skilltrial.store.lock import WriterLock
 from skilltrial.store.masking import masked_plan
 from skilltrial.store.scan import scan
+from skilltrial.store.taken_up import in_force
 from skilltrial.system.files import write_atomic
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ def open_(folder: Path, *, write: bool = False, redactor: Redactor | None = None
         if lock and found.torn:
             _set_aside(folder, found.end, found.torn)
         experiment = Experiment(folder, plan, index, redactor, lock)
+        experiment.plan = in_force(experiment)
     except BaseException as error:
         if lock:
             lock.release()
