@@ -197,6 +197,8 @@ class Capabilities(Record):
     """Can be the judge."""
     paid: bool = True
     """Runs may cost money."""
+    prices: str | None = None
+    """Whose list prices hold at its own endpoint: a market of `prices/`, or `model` where the model's name begins with it; None: nobody's."""
     program: bool = False
     """Starts an agent program."""
     deferred: bool = False
@@ -348,7 +350,11 @@ class Desk(Protocol):
 
 
 class Grader(Protocol):
-    """Grades some check types. Never raises for what the evidence holds: it answers `ungraded` with the reason."""
+    """Grades some check types. Never raises for what the evidence holds: it answers `ungraded` with the reason.
+
+    An installed one may have `needs`, a frozenset of `judge`, `tools`, `files` and `place`: where one of them is not to be had,
+    its checks are set aside before the first call.
+    """
 
     types: ClassVar[Mapping[str, type[Record]]]
 
@@ -450,7 +456,10 @@ class Out(Protocol):
 
 
 class Report(Protocol):
-    """Numbers from the Summary, text from the view; computes nothing."""
+    """Numbers from the Summary, text from the view; computes nothing.
+
+    An installed one may have `suffix`, as ".tex": `-o FILE.tex` is then written by it.
+    """
 
     name: ClassVar[str]
 

@@ -207,8 +207,7 @@ def test_a_messages_reply_is_read_with_cache_tokens_inside_the_input() -> None:
     result = anthropic.read(data)
     assert isinstance(result, Heard)
     assert (result.text, result.model) == ("It is 4.", "claude-x")
-    assert result.usage == Usage(input_tokens=1015, cached_tokens=1000, output_tokens=90)
-    assert result.cache_written_tokens == 5
+    assert result.usage == Usage(input_tokens=1015, cached_tokens=1000, cache_write_tokens=5, output_tokens=90)
     assert [(event.name, event.call, event.arguments, event.text) for event in result.events] == [
         ("look", "t1", {"at": "sky"}, "requested, not executed")
     ]
@@ -235,10 +234,10 @@ def test_an_extra_input_is_left_out_of_messages() -> None:
 def test_costs_follow_the_configured_prices() -> None:
     usage = Usage(input_tokens=1000, cached_tokens=600, output_tokens=100)
     prices = {"prompt": 1e-6, "completion": 2e-6, "input_cache_read": 1e-7, "input_cache_write": 5e-6}
-    priced = cost(usage, prices, written=100)
+    priced = cost(usage.model_copy(update={"cache_write_tokens": 100}), prices)
     assert priced.cost_usd == pytest.approx(300e-6 + 60e-6 + 500e-6 + 200e-6)
     assert priced.cost_source == "pricing-config"
-    assert cost(usage, {"prompt": 1e-6, "completion": 2e-6}, None).cost_usd == pytest.approx(1000e-6 + 200e-6)
+    assert cost(usage, {"prompt": 1e-6, "completion": 2e-6}).cost_usd == pytest.approx(1000e-6 + 200e-6)
 
 
 @pytest.mark.parametrize(
@@ -251,12 +250,12 @@ def test_costs_follow_the_configured_prices() -> None:
     ],
 )
 def test_a_cost_with_a_part_missing_is_unknown(usage: Usage, prices: dict[str, float] | None) -> None:
-    assert cost(usage, prices, None).cost_usd is None
+    assert cost(usage, prices).cost_usd is None
 
 
 def test_what_the_provider_charged_goes_before_configured_prices() -> None:
     usage = Usage(input_tokens=1, output_tokens=1, cost_usd=3.0, cost_source="provider")
-    assert cost(usage, {"prompt": 1.0, "completion": 1.0}, None) == usage
+    assert cost(usage, {"prompt": 1.0, "completion": 1.0}) == usage
 
 
 @pytest.mark.parametrize(

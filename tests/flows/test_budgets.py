@@ -165,8 +165,62 @@ def test_prices_in_the_settings_win_over_a_programs_estimate_which_stays_as_a_no
 def test_a_programs_estimate_is_called_so_and_unreconciled_at_another_endpoint() -> None:
     estimate = Usage(input_tokens=1, output_tokens=1, cost_usd=0.5, cost_source="cli")
     assert cost(Target(name="t", backend="claude-code"), estimate) == (0.5, "cli")
-    moved = Target(name="t", backend="claude-code", options={"base_url": "https://openrouter.ai/api"})
+    moved = Target(name="t", backend="claude-code", options={"base_url": "https://elsewhere.example/api"})
     assert cost(moved, estimate) == (0.5, "cli-unreconciled")
+    said_so = Target(name="t", backend="claude-code", options={"base_url": "https://api.anthropic.com"})
+    assert cost(said_so, estimate) == (0.5, "cli")
+
+
+# input 12,000 (cache reads 5,000, cache writes 1,000), output 2,000; Sonnet 4.5 at OpenRouter: 3, 0.3, 3.75 and 15 per million
+RUN = {"input_tokens": 12_000, "cached_tokens": 5_000, "cache_write_tokens": 1_000, "output_tokens": 2_000}
+BY_HAND = (6_000 * 3 + 5_000 * 0.3 + 1_000 * 3.75 + 2_000 * 15) / 1e6
+AT_OPENROUTER = {"base_url": "https://openrouter.ai/api"}
+
+
+@pytest.mark.parametrize(
+    ("backend", "value", "options", "model"),
+    [
+        ("claude-code", "anthropic/claude-sonnet-4.5", AT_OPENROUTER, None),
+        ("claude-code", "sonnet", AT_OPENROUTER, "claude-sonnet-4-5-20250929"),
+        ("opencode", "openrouter/anthropic/claude-sonnet-4.5", {}, None),
+        ("pi", "openrouter/anthropic/claude-sonnet-4.5", {}, "anthropic/claude-sonnet-4.5"),
+        ("openai", "anthropic/claude-sonnet-4.5", {"base_url": "https://openrouter.ai/api/v1"}, None),
+    ],
+)
+def test_what_was_called_at_openrouter_costs_what_its_dated_prices_say(
+    backend: str, value: str, options: dict[str, Any], model: str | None
+) -> None:
+    assert BY_HAND == pytest.approx(0.05325)
+    target = Target(name="t", backend=backend, value=value, options=options)
+    assert cost(target, Usage(**RUN), model) == (pytest.approx(BY_HAND), "openrouter-pricing")
+
+
+def test_a_programs_own_figure_for_a_model_of_openrouter_is_checked_against_the_table_and_stays_as_a_note() -> None:
+    target = Target(name="t", backend="opencode", value="openrouter/anthropic/claude-sonnet-4.5")
+    run = priced(run_of(Usage(**RUN, cost_usd=0.07, cost_source="cli")), target, backend_of(target))
+    assert (run.usage.cost_usd, run.usage.cost_source) == (pytest.approx(BY_HAND), "openrouter-pricing")
+    assert run.warnings == ("the program itself estimates 0.07 US dollars",)
+
+
+def test_a_model_of_openrouter_that_the_table_does_not_name_stays_unreconciled_or_unknown() -> None:
+    target = Target(name="t", backend="opencode", value="openrouter/nobody/no-such-model")
+    assert cost(target, Usage(**RUN, cost_usd=0.07, cost_source="cli")) == (0.07, "cli-unreconciled")
+    assert cost(target, Usage(**RUN)) == (None, None)
+    no_counts = Target(name="t", backend="opencode", value="openrouter/anthropic/claude-sonnet-4.5")
+    assert cost(no_counts, Usage(cost_usd=0.07, cost_source="cli")) == (0.07, "cli-unreconciled")
+
+
+def test_list_prices_hold_for_the_provider_that_a_program_calls_and_for_no_other() -> None:
+    def at(backend: str, value: str | None, model: str | None = None, **options: Any) -> tuple[float | None, str | None]:
+        return cost(Target(name="t", backend=backend, value=value, options=options), Usage(**RUN), model)
+
+    by_hand = (7_000 * 1.25 + 5_000 * 0.125 + 2_000 * 10) / 1e6
+    assert at("codex", "gpt-5") == (pytest.approx(by_hand), "price-table openai-2025-09")
+    assert at("gemini", None, "gemini-2.5-pro")[1] == "price-table google-2026-05"
+    assert at("opencode", "anthropic/claude-sonnet-4-5") == (pytest.approx(BY_HAND), "price-table anthropic-2026-10")
+    assert at("opencode", "github-copilot/gpt-5") == (None, None)
+    assert at("copilot", "gpt-5") == at("qwen", "gpt-5") == (None, None), "they are billed by somebody else"
+    assert at("codex", "gpt-5", base_url="http://127.0.0.1:9") == (None, None)
 
 
 def test_what_a_provider_says_stands_whatever_the_prices() -> None:

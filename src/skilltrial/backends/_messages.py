@@ -124,10 +124,11 @@ class MessagesReader(Reader):
 
     def _counts(self, counts: Any) -> Usage:
         """Token counts of one message or of all: what was read from and written to a cache is input too."""
-        cached = count_at(counts, "cache_read_input_tokens")
+        cached, written = count_at(counts, "cache_read_input_tokens"), count_at(counts, "cache_creation_input_tokens")
         return Usage(
-            input_tokens=added(count_at(counts, "input_tokens"), cached, count_at(counts, "cache_creation_input_tokens")),
+            input_tokens=added(count_at(counts, "input_tokens"), cached, written),
             cached_tokens=cached,
+            cache_write_tokens=written,
             output_tokens=count_at(counts, "output_tokens"),
             reasoning_tokens=count_at(counts, "output_tokens_details", "thinking_tokens"),
         )
@@ -138,6 +139,7 @@ def total(rows: Collection[Usage]) -> Usage:
     return Usage(
         input_tokens=added(*(row.input_tokens for row in rows)),
         cached_tokens=added(*(row.cached_tokens for row in rows)),
+        cache_write_tokens=added(*(row.cache_write_tokens for row in rows)),
         output_tokens=added(*(row.output_tokens for row in rows)),
         reasoning_tokens=added(*(row.reasoning_tokens for row in rows)),
     )

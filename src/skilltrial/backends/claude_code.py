@@ -29,7 +29,16 @@ class ClaudeCode(CommandLine):
     package: ClassVar[str] = "npm install -g @anthropic-ai/claude-code@latest"
     skill_dir: ClassVar[str] = ".claude/skills"
     capabilities: ClassVar[Capabilities] = abilities(
-        inventory=True, activation=True, tools=True, tokens=True, cost=True, turns=True, reasoning=True, endpoint=True, mcp=True
+        inventory=True,
+        activation=True,
+        tools=True,
+        tokens=True,
+        cost=True,
+        turns=True,
+        reasoning=True,
+        endpoint=True,
+        mcp=True,
+        prices="anthropic",
     )
     doors: ClassVar[Doors] = Doors(
         command=_HINT,
@@ -125,10 +134,11 @@ class ClaudeReader(MessagesReader):
 
 
 def _of_model(row: Any) -> Usage:
-    cached = count_at(row, "cacheReadInputTokens")
+    cached, written = count_at(row, "cacheReadInputTokens"), count_at(row, "cacheCreationInputTokens")
     return Usage(
-        input_tokens=added(count_at(row, "inputTokens"), cached, count_at(row, "cacheCreationInputTokens")),
+        input_tokens=added(count_at(row, "inputTokens"), cached, written),
         cached_tokens=cached,
+        cache_write_tokens=written,
         output_tokens=count_at(row, "outputTokens"),
         reasoning_tokens=count_at(row, "thinkingTokens"),
     )

@@ -33,7 +33,7 @@ class Codex(CommandLine):
     program: ClassVar[str] = "codex"
     package: ClassVar[str] = "npm install -g @openai/codex"
     capabilities: ClassVar[Capabilities] = abilities(
-        activation=True, tools=True, tokens=True, reasoning=True, endpoint=True, mcp=True
+        activation=True, tools=True, tokens=True, reasoning=True, endpoint=True, mcp=True, prices="openai"
     )
     doors: ClassVar[Doors] = Doors(
         command=_HINT, variables=("CODEX_API_KEY",), files=(Kept(".codex/auth.json", codex_copy, "CODEX_HOME"),)
@@ -141,6 +141,7 @@ class CodexReader(Reader):
         self.usage = Usage(
             input_tokens=count_at(usage, "input_tokens"),
             cached_tokens=count_at(usage, "cached_input_tokens"),
+            cache_write_tokens=count_at(usage, "cache_write_input_tokens"),
             output_tokens=count_at(usage, "output_tokens"),
             reasoning_tokens=count_at(usage, "reasoning_output_tokens"),
         )

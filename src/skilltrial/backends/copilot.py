@@ -152,6 +152,7 @@ class CopilotReader(Reader):
         self.usage = Usage(
             input_tokens=added(*(count_at(row, "inputTokens") for row in rows)),
             cached_tokens=added(*(count_at(row, "cacheReadTokens") for row in rows)),
+            cache_write_tokens=added(*(count_at(row, "cacheWriteTokens") for row in rows)),
             output_tokens=added(*(count_at(row, "outputTokens") for row in rows)),
             reasoning_tokens=added(*(count_at(row, "reasoningTokens") for row in rows)),
         )

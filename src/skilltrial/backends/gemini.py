@@ -30,7 +30,7 @@ class Gemini(CommandLine):
     program: ClassVar[str] = "gemini"
     package: ClassVar[str] = "npm install -g @google/gemini-cli"
     capabilities: ClassVar[Capabilities] = abilities(
-        activation=True, tools=True, tokens=True, turns=True, endpoint=True, mcp=True
+        activation=True, tools=True, tokens=True, turns=True, endpoint=True, mcp=True, prices="google"
     )
     doors: ClassVar[Doors] = Doors(
         command=_HINT,

@@ -38,7 +38,7 @@ class OpenCode(CommandLine):
     program: ClassVar[str] = "opencode"
     package: ClassVar[str] = "npm install -g opencode-ai"
     capabilities: ClassVar[Capabilities] = abilities(
-        activation=True, tools=True, tokens=True, cost=True, reasoning=True, endpoint=True, mcp=True
+        activation=True, tools=True, tokens=True, cost=True, reasoning=True, endpoint=True, mcp=True, prices="model"
     )
     doors: ClassVar[Doors] = Doors(
         command=_HINT, variables=tuple(_KEYS.values()), files=(Kept(_AUTH, providers_copy(_AUTH), "OPENCODE_DATA_DIR"),)
@@ -207,11 +207,13 @@ class OpenCodeReader(Reader):
 
 def _more(sofar: Usage, tokens: Any, cost: float | None) -> Usage:
     """The sum with one step more; a cost of nothing for tokens that were used is a price it does not know."""
-    cached, reasoning = count_at(tokens, "cache", "read"), count_at(tokens, "reasoning")
+    cached, written = count_at(tokens, "cache", "read"), count_at(tokens, "cache", "write")
+    reasoning = count_at(tokens, "reasoning")
     whole = (sofar.cost_usd or 0.0) + (cost or 0.0)
     return Usage(
-        input_tokens=added(sofar.input_tokens, count_at(tokens, "input"), cached, count_at(tokens, "cache", "write")),
+        input_tokens=added(sofar.input_tokens, count_at(tokens, "input"), cached, written),
         cached_tokens=added(sofar.cached_tokens, cached),
+        cache_write_tokens=added(sofar.cache_write_tokens, written),
         output_tokens=added(sofar.output_tokens, count_at(tokens, "output"), reasoning),
         reasoning_tokens=added(sofar.reasoning_tokens, reasoning),
         cost_usd=whole or None,

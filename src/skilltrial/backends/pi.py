@@ -34,7 +34,7 @@ class Pi(CommandLine):
     program: ClassVar[str] = "pi"
     package: ClassVar[str] = "npm install -g @mariozechner/pi-coding-agent"
     capabilities: ClassVar[Capabilities] = abilities(
-        activation=True, tools=True, tokens=True, cost=True, reasoning=True, endpoint=True
+        activation=True, tools=True, tokens=True, cost=True, reasoning=True, endpoint=True, prices="model"
     )
     doors: ClassVar[Doors] = Doors(
         command=_HINT,
@@ -144,11 +144,12 @@ class PiReader(Reader):
             return
         self.reached = True
         self.requests = (self.requests or 0) + 1
-        sofar, cached = self.usage, count_at(tokens, "cacheRead")
+        sofar, cached, written = self.usage, count_at(tokens, "cacheRead"), count_at(tokens, "cacheWrite")
         whole = (sofar.cost_usd or 0.0) + (amount_at(tokens, "cost", "total") or 0.0)
         self.usage = Usage(
-            input_tokens=added(sofar.input_tokens, count_at(tokens, "input"), cached, count_at(tokens, "cacheWrite")),
+            input_tokens=added(sofar.input_tokens, count_at(tokens, "input"), cached, written),
             cached_tokens=added(sofar.cached_tokens, cached),
+            cache_write_tokens=added(sofar.cache_write_tokens, written),
             output_tokens=added(sofar.output_tokens, count_at(tokens, "output")),
             cost_usd=whole or None,
             cost_source="cli" if whole else None,

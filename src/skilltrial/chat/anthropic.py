@@ -92,9 +92,9 @@ def read(data: Any) -> Heard | NoAnswer:
         warnings.append("the model refused; its refusal stands as the answer")
     if reason == "pause_turn":
         warnings.append("the provider paused the turn; what had been written stands as the answer")
-    usage, written = _usage(data.get("usage"))
+    usage = _usage(data.get("usage"))
     model = data.get("model")
-    return Heard(text, events, usage, model if isinstance(model, str) else None, tuple(warnings), written)
+    return Heard(text, events, usage, model if isinstance(model, str) else None, tuple(warnings))
 
 
 def _event(block: Mapping[str, Any]) -> Event:
@@ -108,11 +108,12 @@ def _event(block: Mapping[str, Any]) -> Event:
     )
 
 
-def _usage(data: Any) -> tuple[Usage, int | None]:
+def _usage(data: Any) -> Usage:
     """Anthropic counts cache reads and writes apart from `input_tokens`; ours holds all three."""
     if not isinstance(data, dict):
-        return Usage(), None
+        return Usage()
     plain = count(data.get("input_tokens"))
     read_, written = count(data.get("cache_read_input_tokens")), count(data.get("cache_creation_input_tokens"))
     total = None if plain is None else plain + (read_ or 0) + (written or 0)
-    return Usage(input_tokens=total, cached_tokens=read_, output_tokens=count(data.get("output_tokens"))), written
+    output = count(data.get("output_tokens"))
+    return Usage(input_tokens=total, cached_tokens=read_, cache_write_tokens=written, output_tokens=output)

@@ -175,7 +175,7 @@ class Asker:
             reason=None if stop is None else stop.reason,
             text=heard.text,
             events=heard.events,
-            usage=cost(heard.usage, self._endpoint.pricing, heard.cache_written_tokens),
+            usage=cost(heard.usage, self._endpoint.pricing),
             timing=timing,
             model=heard.model,
             warnings=(*noted.get("warnings", ()), *heard.warnings, *left_out),

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
+from skilltrial import prices
 from skilltrial.chat.failures import Failure, Said
 from skilltrial.errors import UsageError
 from skilltrial.records.evidence import Event, Outcome, Usage
@@ -36,8 +37,6 @@ class Heard(NamedTuple):
     usage: Usage
     model: str | None
     warnings: tuple[str, ...] = ()
-    cache_written_tokens: int | None = None
-    """Part of the input that was written to a cache, which some providers bill higher."""
 
 
 class NoAnswer(NamedTuple):
@@ -97,24 +96,14 @@ def check_params(params: Mapping[str, Any], where: str) -> None:
         )
 
 
-def cost(usage: Usage, pricing: Mapping[str, float] | None, written: int | None) -> Usage:
+def cost(usage: Usage, pricing: Mapping[str, float] | None) -> Usage:
     """Adds what the tokens cost by the prices in the configuration, unless the provider already said.
 
     `pricing` is in US dollars per token: prompt, completion, input_cache_read (default prompt), input_cache_write (default prompt).
     With a count or a price missing the cost stays unknown.
     """
-    if usage.cost_usd is not None or not pricing or usage.input_tokens is None or usage.output_tokens is None:
-        return usage
-    if "prompt" not in pricing or "completion" not in pricing:
-        return usage
-    prompt, cached, written = pricing["prompt"], usage.cached_tokens or 0, written or 0
-    total = (
-        max(0, usage.input_tokens - cached - written) * prompt
-        + cached * pricing.get("input_cache_read", prompt)
-        + written * pricing.get("input_cache_write", prompt)
-        + usage.output_tokens * pricing["completion"]
-    )
-    return usage.model_copy(update={"cost_usd": total, "cost_source": "pricing-config"})
+    found = prices.price(None, usage, pricing) if pricing and usage.cost_usd is None else None
+    return usage.model_copy(update={"cost_usd": found.usd, "cost_source": found.source}) if found else usage
 
 
 def count(value: Any) -> int | None:

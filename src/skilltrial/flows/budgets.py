@@ -16,47 +16,56 @@ from skilltrial.records.journal import StopLine
 from skilltrial.records.plan import Cell, Target
 from skilltrial.seams import Backend
 
-LIST_PRICED = frozenset({"api.openai.com", "api.anthropic.com"})
-"""Where the public list prices hold."""
+MARKETS = {
+    "api.openai.com": "openai", "api.anthropic.com": "anthropic", "generativelanguage.googleapis.com": "google",
+    "openrouter.ai": prices.OPENROUTER,
+}  # fmt: skip
+"""Whose public list prices hold at a host."""
 
 
 # ---------------------------------------------------------------- what it cost
 def priced(run: AgentRun, target: Target, backend: Backend) -> AgentRun:
     """The run with its cost and who reckoned it; unknown stays unknown.
 
-    Prices in the settings win over what an agent program estimates at list prices. Such an estimate is `cli`, and
-    `cli-unreconciled` where the program was sent to another endpoint. The dated table of list prices fills in where
-    nothing was reported and the provider's own endpoint was used.
+    What a provider reported stands. Prices in the settings win over what an agent program estimates at list prices, and so
+    do the dated prices of OpenRouter for a model that was called there. Where neither knows the model such an estimate is
+    `cli`, and `cli-unreconciled` where the program was sent elsewhere. Where nothing was reported the dated table of the
+    provider that was called fills in.
     """
-    usage = run.usage
-    own = _by_prices(run, target, backend)
-    if own is not None and usage.cost_usd is not None:
-        note = f"the program itself estimates {usage.cost_usd:.6g} US dollars"
-        return run.model_copy(update={"usage": own, "warnings": (*run.warnings, note)})
-    if own is not None:
-        return run.model_copy(update={"usage": own})
-    if usage.cost_source == "cli" and backend.capabilities.program and target.options.get("base_url"):
-        return run.model_copy(update={"usage": usage.model_copy(update={"cost_source": "cli-unreconciled"})})
-    return run
+    usage, market = run.usage, market_of(target, backend)
+    estimate = usage.cost_source == "cli" and backend.capabilities.program
+    if usage.cost_usd is not None and not estimate:
+        return run
+    own = _by_prices(run, target, backend, market)
+    if not estimate:
+        return run if own is None else run.model_copy(update={"usage": own})
+    if own is None or own.cost_source not in ("pricing-config", "openrouter-pricing"):
+        moved = market == prices.OPENROUTER or (market is None and target.options.get("base_url"))
+        return _sourced(run, "cli-unreconciled") if moved else run
+    note = f"the program itself estimates {usage.cost_usd:.6g} US dollars"
+    return run.model_copy(update={"usage": own, "warnings": (*run.warnings, note)})
 
 
-def _by_prices(run: AgentRun, target: Target, backend: Backend) -> Usage | None:
-    """The usage with a cost by the prices that we know; None: they say nothing, or the provider's word stands."""
-    able, usage = backend.capabilities, run.usage
-    estimate = usage.cost_source == "cli" and able.program
-    if usage.cost_usd is not None and not (estimate and target.pricing):
+def market_of(target: Target, backend: Backend) -> str | None:
+    """Whose list prices hold for what the target calls; None: nobody's that we know."""
+    able = backend.capabilities
+    address = str(target.options.get("base_url") or "") if able.program else backend.endpoint_name()
+    if address:
+        host = urlsplit(address if "//" in address else f"//{address}").hostname or ""
+        return MARKETS.get(host.removeprefix("www."))
+    return prices.market_of(target.value) if able.prices == "model" else able.prices
+
+
+def _by_prices(run: AgentRun, target: Target, backend: Backend, market: str | None) -> Usage | None:
+    """The usage with a cost by the prices that we know; None: they say nothing."""
+    if not target.pricing and not backend.capabilities.paid:
         return None
-    if not target.pricing and not (able.paid and _at_the_provider(target, backend)):
-        return None
-    cost = prices.price(run.model or target.value, usage, target.pricing)
-    return usage.model_copy(update={"cost_usd": cost.usd, "cost_source": cost.source}) if cost else None
+    cost = prices.price(run.model or target.value, run.usage, target.pricing, market)
+    return run.usage.model_copy(update={"cost_usd": cost.usd, "cost_source": cost.source}) if cost else None
 
 
-def _at_the_provider(target: Target, backend: Backend) -> bool:
-    if backend.capabilities.program:
-        return not target.options.get("base_url")
-    name = backend.endpoint_name()
-    return urlsplit(name if "//" in name else f"//{name}").hostname in LIST_PRICED
+def _sourced(run: AgentRun, source: str) -> AgentRun:
+    return run.model_copy(update={"usage": run.usage.model_copy(update={"cost_source": source})})
 
 
 # ---------------------------------------------------------------- limits per case

@@ -1,12 +1,14 @@
 """Tokens to US dollars, by the prices in the settings or by a dated table of public list prices.
 
-A table is a file `<provider>-<date>.json`: where the prices were published, and US dollars per million tokens. They are
-list prices of that day; what a bill says may differ. A model that no table names has no price, and unknown stays None.
+A table is a file `<market>-<date>.json`: where the prices were published, and US dollars per million tokens. A market is
+a provider at its own endpoint (`openai`, `anthropic`, `google`), or `openrouter`, which names models by their maker first.
+They are list prices of that day; what a bill says may differ. A model that no table names has no price, unknown stays None.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
@@ -15,6 +17,16 @@ from typing import NamedTuple
 from skilltrial.records.evidence import Usage
 
 MILLION = 1_000_000
+OPENROUTER = "openrouter"
+_MAKERS = (
+    ("claude-", "anthropic"),
+    ("gpt-", "openai"),
+    ("o1", "openai"),
+    ("o3", "openai"),
+    ("o4", "openai"),
+    ("gemini-", "google"),
+)
+"""Whose a model is by the beginning of its bare name, as OpenRouter calls the maker."""
 
 
 class Cost(NamedTuple):
@@ -22,7 +34,7 @@ class Cost(NamedTuple):
 
     usd: float
     source: str
-    """`pricing-config`, or `price-table` with the table's name."""
+    """`pricing-config`, `openrouter-pricing`, or `price-table` with the table's name."""
 
 
 class Rates(NamedTuple):
@@ -35,31 +47,39 @@ class Rates(NamedTuple):
     source: str
 
 
-def price(model: str | None, usage: Usage, pricing: Mapping[str, float] | None = None, written: int = 0) -> Cost | None:
-    """What `usage` cost: by `pricing` (US dollars per token) when given, else by the table that names `model`.
+def price(model: str | None, usage: Usage, pricing: Mapping[str, float] | None = None, market: str | None = None) -> Cost | None:
+    """What `usage` cost: by `pricing` (US dollars per token) when given, else by the tables of `market`.
 
     None when a count or a price is unknown. `input_tokens` hold everything that was read: `cached_tokens` of them are
-    charged as cache reads, `written` as cache writes.
+    charged as cache reads, `cache_write_tokens` as cache writes, the rest in full. Reasoning is part of the output.
     """
-    rates = _given(pricing) if pricing else rates_of(model)
+    rates = _given(pricing) if pricing else rates_of(model, market)
     if rates is None or usage.input_tokens is None or usage.output_tokens is None:
         return None
-    cached = usage.cached_tokens or 0
+    cached, written = usage.cached_tokens or 0, usage.cache_write_tokens or 0
     plain = max(0, usage.input_tokens - cached - written)
     usd = plain * rates.prompt + cached * rates.cache_read + written * rates.cache_write + usage.output_tokens * rates.completion
     return Cost(usd, rates.source)
 
 
-def rates_of(model: str | None) -> Rates | None:
-    """Prices of a model by its exact name, or by the name without its date: `gpt-4o-mini-2024-07-18` is `gpt-4o-mini`."""
-    if not model:
+def rates_of(model: str | None, market: str | None) -> Rates | None:
+    """Prices of a model in a market by its exact name, or by the name without its date: `gpt-4o-mini-2024-07-18` is `gpt-4o-mini`."""
+    if not model or not market:
         return None
-    known = _tables()
-    return known.get(model) or known.get(_undated(model))
+    known = _tables().get(market, {})
+    bare = model.removeprefix(f"{market}/")
+    names = (bare, _undated(bare)) if market != OPENROUTER else _slugs(bare)
+    return next((known[name] for name in names if name in known), None)
+
+
+def market_of(model: str | None) -> str | None:
+    """The market that a model's name begins with, as programs write it that call many: `openrouter/openai/gpt-5`; None: none of ours."""
+    head, slash, _ = (model or "").partition("/")
+    return head if slash and head in _tables() else None
 
 
 def table_names() -> tuple[str, ...]:
-    """The tables there are, by provider and date."""
+    """The tables there are, by market and date."""
     return tuple(
         sorted(entry.name.removesuffix(".json") for entry in files(__package__).iterdir() if entry.name.endswith(".json"))
     )
@@ -74,15 +94,26 @@ def _given(pricing: Mapping[str, float]) -> Rates | None:
 
 
 @cache
-def _tables() -> dict[str, Rates]:
-    """All tables in one, the newest date winning."""
-    found: dict[str, Rates] = {}
+def _tables() -> dict[str, dict[str, Rates]]:
+    """Models by market; of several tables of a market the newest that names a model holds."""
+    found: dict[str, dict[str, Rates]] = {}
     for name in sorted(table_names(), key=lambda name: name.partition("-")[2]):
+        market = name.partition("-")[0]
+        source = "openrouter-pricing" if market == OPENROUTER else f"price-table {name}"
         table = json.loads((files(__package__) / f"{name}.json").read_text(encoding="utf-8"))
         for model, row in table["models"].items():
             rates = (row["input"], row["output"], row.get("cache_read", row["input"]), row.get("cache_write", row["input"]))
-            found[model] = Rates._make([*(usd / MILLION for usd in rates), f"price-table {name}"])
+            found.setdefault(market, {})[model] = Rates._make([*(usd / MILLION for usd in rates), source])
     return found
+
+
+def _slugs(model: str) -> tuple[str, ...]:
+    """What OpenRouter may call a model: its maker first, its version with a point: `anthropic/claude-sonnet-4.5`."""
+    if "/" not in model:
+        maker = next((maker for start, maker in _MAKERS if model.startswith(start)), None)
+        model = f"{maker}/{model}" if maker else model
+    undated = _undated(model)
+    return (model, undated, re.sub(r"(?<=-)(\d+)-(\d+)(?=-|:|$)", r"\1.\2", undated))
 
 
 def _undated(model: str) -> str:
