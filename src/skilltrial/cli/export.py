@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -18,13 +19,24 @@ OTHERS = frozenset({"standard", "skill-creator", "ase-npm", "ase-py", "sab", "ha
 """Trees of other tools: each goes into a folder of its own."""
 
 
+class Forms(click.Choice[str]):
+    """Our forms, and those that installed packages bring; the latter are looked for only when one is named."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from skilltrial import registry
+
+        if value not in FORMATS and value in (*registry.installed("reports"), *registry.installed("formats")):
+            return str(value)
+        return super().convert(value, param, ctx)
+
+
 @click.command("export")
 @click.argument("experiment", default="latest")
 @click.option(
     "--format",
     "-f",
     "format_",
-    type=click.Choice(FORMATS),
+    type=Forms(FORMATS),
     default="native",
     help="native: a folder per cell; the others: as that tool has it.",
 )
@@ -46,9 +58,10 @@ def command(experiment: str, format_: str, output: str | None, workspace: str | 
     session = Session()
     with opened_view(session, experiment, workspace) as opened:
         place = place_for_pages(session, opened, workspace)
-        own = place / "export" / format_ if format_ in OTHERS else place
+        apart = format_ in OTHERS or format_ in registry.installed("formats")
+        own = place / "export" / format_ if apart else place
         goal = Path(session.cwd, output) if output else own
-        if format_ in OTHERS and goal.is_dir() and any(goal.iterdir()):
+        if apart and goal.is_dir() and any(goal.iterdir()):
             raise UsageError(
                 f"{goal} is not empty: what is there would be read as part of the tree", "name another with --output"
             )

@@ -234,7 +234,12 @@ def check_outputs(names: Sequence[str]) -> None:
     """Refuses a report file whose suffix says nothing."""
     for name in names:
         if Path(name).suffix not in (".xml", ".md", ".json", ".html", ".csv"):
-            raise UsageError(f"-o {name}: the suffix says what to write", "one of .xml .md .json .html .csv")
+            from skilltrial.flows.trial import report_for
+
+            try:
+                report_for(Path(name).suffix)
+            except UsageError as error:
+                raise UsageError(f"-o {name}: the suffix says what to write", error.hint) from None
 
 
 def from_options(values: dict[str, Any], cwd: Path, say: Callable[[str], None]) -> Any:

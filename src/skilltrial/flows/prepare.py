@@ -14,7 +14,6 @@ from skilltrial.errors import BadInput, UsageError
 from skilltrial.flows import choosing, git_state, packets, runner_scripts
 from skilltrial.flows.newsroom import now
 from skilltrial.flows.targets import Planned, judge_for, judge_levelled, levelled, probe_all, resolve
-from skilltrial.records.checks import JUDGED
 from skilltrial.records.config import Config
 from skilltrial.records.plan import Plan, SetAside
 from skilltrial.records.suite import Skill, Suite
@@ -94,7 +93,7 @@ def plan_trial(
     material = material._replace(suites=suites, set_aside=(*material.set_aside, *aside))
     config = runner_scripts.found(config, suites, Path.cwd())
     targets = levelled(resolve(config, machine, say), config, machine, say)
-    asked = any(check.type in JUDGED for suite in material.suites for case in suite.cases for check in case.checks)
+    asked = any(graders.needs_judge(check) for suite in material.suites for case in suite.cases for check in case.checks)
     asked = asked or config.judge_mode == "pairwise"
     judge = judge_levelled(judge_for(config, targets, say, asked=asked), config, machine, say)
     if config.judge_mode == "pairwise" and judge is None:

@@ -28,7 +28,7 @@ from skilltrial.flows.prepare import Prepared
 from skilltrial.flows.reuse import reuse_baselines
 from skilltrial.formats import native
 from skilltrial.records.evidence import Usage
-from skilltrial.records.journal import Result, StopLine
+from skilltrial.records.journal import Pair, Result, StopLine
 from skilltrial.records.plan import Cell
 from skilltrial.records.summary import Summary
 from skilltrial.seams import Done, ExperimentView, Listener, Machine
@@ -105,7 +105,8 @@ def _queue_for(bench: Bench, needs: bytes) -> planning.CellQueue:
 
 
 def _drain(queue: planning.CellQueue, bench: Bench, resumed: bool) -> tuple[StopLine, ...]:
-    tree, suites, pairs = _TreeWriter(bench), budgets.Suites(bench), Pairs(bench)
+    tree, suites = _TreeWriter(bench), budgets.Suites(bench)
+    pairs = Pairs(bench, told=tree.pair)
 
     def work(cell: Cell) -> Done:
         if reason := suites.rests(cell):
@@ -171,6 +172,10 @@ class _TreeWriter:
         if self._wanted(cell) and not self.bench.machine.stopping():
             native.write_cell(self.bench.experiment.result_of(cell), self.bench.experiment, self.out)
 
+    def pair(self, pair: Pair) -> None:
+        if self._wanted_on(pair.comparison.block.split("/")[2]):
+            native.write_pair(pair, self.out)
+
     def mend(self) -> None:
         """Writes the folders that a killed or interrupted process did not get to."""
         for result in self.bench.experiment.results():
@@ -180,9 +185,12 @@ class _TreeWriter:
                 native.write_cell(result, self.bench.experiment, self.out)
 
     def _wanted(self, cell: Cell) -> bool:
+        return self._wanted_on(cell.target)
+
+    def _wanted_on(self, target: str) -> bool:
         wanted = self.bench.plan.options.tree
         if wanted is None:
-            wanted = self.bench.backends[cell.target].capabilities.files
+            wanted = self.bench.backends[target].capabilities.files
         return wanted or bool(self.bench.plan.hooks.post_grade)  # hooks are told where the folder is
 
     def _mark(self, cell: Cell) -> Path:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from skilltrial import registry
 from skilltrial.errors import CellError
 from skilltrial.graders._verdict import Verdict, grade_of
-from skilltrial.records.checks import JUDGED, NEEDS_FILES, NEEDS_GIT, NEEDS_TOOLS
+from skilltrial.records.checks import CHECKS, JUDGED, NEEDS_FILES, NEEDS_GIT, NEEDS_TOOLS
 from skilltrial.records.grades import Grade
 from skilltrial.records.suite import Case, Check
 
@@ -96,12 +96,12 @@ def _nobody(check: Check) -> str:
 # ---------------------------------------------------------------- what a check needs, before anything is run
 def needs_judge(check: Check) -> bool:
     """True when only a judge can grade it."""
-    return check.type in JUDGED
+    return "judge" in needs(check)
 
 
 def needs(check: Check) -> frozenset[Need]:
     """What must be there to grade the check; nothing for one about the final text."""
-    found: set[Need] = set()
+    found: set[Need] = set(_own_needs(check))
     if check.type in JUDGED:
         found.add("judge")
     if check.type in NEEDS_TOOLS:
@@ -112,6 +112,11 @@ def needs(check: Check) -> frozenset[Need]:
     if check.type == "command":
         found.add("place")
     return frozenset(found)
+
+
+def _own_needs(check: Check) -> frozenset[Need]:
+    """What an installed grader says that it needs for all of its types."""
+    return frozenset() if check.type in CHECKS else getattr(graders().get(check.type), "needs", frozenset())
 
 
 def cannot_grade(check: Check, capabilities: Capabilities, has_judge: bool) -> str | None:

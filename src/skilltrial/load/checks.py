@@ -10,9 +10,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from skilltrial import registry
 from skilltrial.load import patterns
 from skilltrial.load.document import Notes, Pointer, shown
 from skilltrial.records.checks import CHECKS, INVERTED, Number
+from skilltrial.records.record import Record
 from skilltrial.records.suite import Check
 
 WITH_SKILL = "with_skill"
@@ -52,6 +54,17 @@ _PATH_TYPES = frozenset(kind for kind in CHECKS if not kind.startswith("tool_"))
 _OUTSIDE = re.compile(r"(?:^|/)\.\.(?:/|$)")
 
 
+@cache
+def installed_types() -> Mapping[str, type[Record]]:
+    """Check types that graders of other packages bring, with their options; none takes a type of ours."""
+    plugins = [registry.get("graders", name) for name in registry.installed("graders")]
+    return {kind: options for plugin in plugins for kind, options in plugin.types.items() if kind not in CHECKS}
+
+
+def _record(kind: str) -> type[Record] | None:
+    return CHECKS.get(kind) or installed_types().get(kind)
+
+
 def safe_path(path: str) -> str | None:
     """Why a path of a suite is refused; None when it is relative, POSIX and stays inside."""
     if not path.strip():
@@ -83,7 +96,7 @@ def from_object(raw: dict[str, Any], at: Pointer, notes: Notes, default_id: str,
     kind = _ALIASES.get(kind, kind)
     if kind in ("tool_used", "tool_order"):
         raw = _with_names(kind, raw)
-    if kind not in CHECKS or kind == "quality":
+    if _record(kind) is None or kind == "quality":
         notes.error("unknown-check-type", f"unknown check type '{shown(given)}'", (*at, "type"), _did_you_mean(kind))
         return None
     if kind == "rubric":
@@ -141,13 +154,13 @@ def _typed(
     before = len(notes.problems)
     options = _options(kind, raw, at, notes, refuse_unknown, from_javascript)
     common = _common(raw, at, notes, default_id)
-    record = CHECKS[kind]
+    fields = _fields(kind)
     if len(notes.problems) > before and any(problem.severity == "error" for problem in notes.problems[before:]):
         _validated(kind, options, raw, at, notes)
         return None
     if not _validated(kind, options, raw, at, notes) or not _sound(kind, options, at, notes):
         return None
-    if "case_sensitive" in record.model_fields:
+    if "case_sensitive" in fields:
         options.setdefault("case_sensitive", from_javascript and "i" not in options.get("flags", ""))
     said = next((raw[key] for key in ("text", "description") if isinstance(raw.get(key), str) and raw[key].strip()), None)
     common["scored"] = common["scored"] and (not is_indicator(kind, options) or raw.get("arm") == "both")
@@ -287,7 +300,8 @@ def _call(value: Any) -> Any:
 
 
 def _validated(kind: str, options: dict[str, Any], raw: dict[str, Any], at: Pointer, notes: Notes) -> bool:
-    record = CHECKS[kind]
+    record = _record(kind)
+    assert record is not None, "unknown types are refused before"
     if options.keys() == _texts(kind) and all(type(value) is str for value in options.values()):
         return True  # nothing but the texts it needs
     for key, value in options.items():
@@ -376,19 +390,22 @@ def _bounds(options: dict[str, Any], at: Pointer, notes: Notes) -> None:
 
 @cache
 def _fields(kind: str) -> frozenset[str]:
-    return frozenset(CHECKS[kind].model_fields)
+    record = _record(kind)
+    return frozenset(record.model_fields) if record else frozenset()
 
 
 @cache
 def _texts(kind: str) -> frozenset[str]:
-    """The required options of a type that needs nothing but texts; for other types what no options equal."""
+    """The required options of a type of ours that needs nothing but texts; for other types what no options equal."""
+    if kind not in CHECKS:
+        return frozenset({""})
     required = {name: field.annotation for name, field in CHECKS[kind].model_fields.items() if field.is_required()}
     only_texts = bool(required) and all(annotation is str for annotation in required.values())
     return frozenset(required) if only_texts else frozenset({""})
 
 
 def _did_you_mean(kind: str) -> str:
-    known = sorted(set(CHECKS) - {"quality"})
+    known = sorted({*CHECKS, *installed_types()} - {"quality"})
     close = get_close_matches(kind, known, 1) or get_close_matches(kind, list(_ALIASES), 1)
     return (f"did you mean '{close[0]}'? " if close else "") + f"known types: {', '.join(known)}"
 
@@ -442,7 +459,11 @@ _LABELS: dict[str, Callable[[dict[str, Any]], str]] = {
 
 def label(kind: str, options: dict[str, Any]) -> str:
     """What a check is called that says nothing itself."""
-    return shown(_LABELS[kind](options), 200)
+    made = _LABELS.get(kind)
+    if made is None:
+        told = ", ".join(f"{name} {value!r}" for name, value in options.items())
+        return shown(f"{kind}: {told}" if told else kind, 200)
+    return shown(made(options), 200)
 
 
 def _some(options: dict[str, Any]) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal, Self
 
 from skilltrial.records.evidence import Usage
 from skilltrial.records.record import Record
+from skilltrial.records.suite import Check
 
 State = Literal["passed", "failed", "ungraded"]
 Winner = Literal["arm", "baseline", "tie", "ungraded"]
@@ -30,6 +31,12 @@ class Grade(Record):
     usage: Usage | None = None
     redacted_input: bool = False
     """The check saw text that is stored masked; `grade` keeps this verdict."""
+
+    @classmethod
+    def about(cls, check: Check, state: State, reason: str, quote: str | None = None, **fields: Any) -> Self:
+        """The verdict on a check, with the check's own weight and flags."""
+        own = {"required": check.required, "scored": check.scored, "weight": check.weight}
+        return cls(check=check.id, state=state, reason=reason, quote=quote, **own, **fields)
 
 
 class JudgeCall(Record):
