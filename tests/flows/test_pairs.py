@@ -120,3 +120,44 @@ def test_pairs_stand_in_every_report(run: Any, skilltrial: Any, tmp_path: Path) 
 def test_pairs_need_a_baseline(run: Any) -> None:
     said = run(suite(), "--no-baseline")
     assert said.code == 2 and "compares two arms" in said.err
+
+
+def test_what_the_judge_was_asked_and_said_about_a_pair_is_kept_and_shown(run: Any, skilltrial: Any, tmp_path: Path) -> None:
+    text = json.dumps({"winner": "first", "score_first": 6, "score_second": 6, "evidence": "token sk-" + "a1B2c3D4e5F6" * 4})
+    run(suite(1), judge={"when": {"judge": True}, "text": text})
+    folder = tmp_path / "skilltrial-workspace/iteration-1"
+    line = next(line for line in journal(tmp_path) if line["kind"] == "comparison")
+    packed = (folder / "evidence" / f"{line['pack']}.jsonl").read_bytes()[line["offset"] : line["offset"] + line["size"]]
+    asked, again = json.loads(packed)
+    assert "I do not know" in asked["prompt"] and "BLUE" in asked["prompt"] and "sky 1" in asked["prompt"]
+    assert asked["prompt"].index("BLUE") < asked["prompt"].index("I do not know") or (
+        again["prompt"].index("BLUE") < again["prompt"].index("I do not know")
+    )
+    assert "sk-a1B2" not in asked["reply"] and '"winner": "first"' in asked["reply"]
+    cell = "colours/1/{}/1"
+    for arm in ("with_skill", "without_skill"):
+        told = json.loads(skilltrial("show", cell.format(arm), "--format", "json").out)
+        assert [(pair["winner"], len(pair["calls"])) for pair in told["pairs"]] == [("tie", 2)]
+        text = skilltrial("show", cell.format(arm)).out
+        assert "judge, with skill against without skill" in text and "tie; the first question showed" in text
+        assert '"winner": "first"' in text and "You compare two answers" not in text
+        assert "You compare two answers" in skilltrial("show", cell.format(arm), "--verbose").out
+    (path,) = folder.glob("colours/eval-1/*/with_skill/run-1/pair-without_skill.json")
+    kept = json.loads(path.read_text())
+    assert (kept["winner"], len(kept["calls"])) == ("tie", 2)
+    skilltrial("export", "latest", "--format", "native", "--output", "again")
+    assert json.loads(("again" / path.relative_to(folder)).read_text()) == kept
+
+
+def test_shards_that_are_merged_keep_the_choices_of_their_pairs(run: Any, skilltrial: Any, tmp_path: Path) -> None:
+    for shard in ("1/2", "2/2"):
+        run(suite(4), "--shard", shard) if shard == "1/2" else skilltrial(
+            "run", "colours", "--target", f"fake:{tmp_path / 'target.json'}", "--judge", f"fake:{tmp_path / 'judge.json'}",
+            "--judge-mode", "pairwise", "--format", "json", "--shard", shard,
+        )  # fmt: skip
+    said = skilltrial("merge", *sorted(Path("skilltrial-workspace").glob("iteration-*")), "--format", "json")
+    assert said.code == 0, said.err
+    (row,) = said.summary["pairwise"]
+    assert (row["wins"], row["not_judged"]) == (4, 0)
+    shown = json.loads(skilltrial("show", "colours/1/with_skill", "--format", "json").out)
+    assert [len(pair["calls"]) for pair in shown["pairs"]] == [1]

@@ -32,6 +32,8 @@ def merge(folders: Sequence[Path], workspace: Path, redactor: Redactor, run_id: 
                 merged.blobs.put_new(digest, shard.blobs.get(digest))
             for result in shard.results():
                 _take(result, shard, merged)
+            for pair in shard.pairs():
+                merged.append_comparison(pair.comparison, [JudgeCall.model_validate(call) for call in pair.calls])
             for ran in shard.hooks():
                 merged.append_hook(ran)
     except BaseException:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from skilltrial import collect
 from skilltrial import plan as planning
@@ -13,25 +13,27 @@ from skilltrial.flows.listed import in_threads
 from skilltrial.graders.pairwise import comparer
 from skilltrial.records.evidence import Usage, summed
 from skilltrial.records.grades import Comparison
+from skilltrial.records.journal import Pair
 from skilltrial.records.plan import Cell, Contrast, cell_of, cells
 from skilltrial.seams import Done, EvidenceView
 
-Pair = tuple[str, str, str]
-"""Block, arm, baseline."""
-
 
 class Pairs:
-    """Compares every pair once; one of which an arm is lost is never judged. `again`: pairs judged before, too."""
+    """Compares every pair once; one of which an arm is lost is never judged. `again`: pairs judged before, too.
 
-    def __init__(self, bench: Bench, *, again: bool = False) -> None:
+    `told` hears of each pair once it is stored.
+    """
+
+    def __init__(self, bench: Bench, *, again: bool = False, told: Callable[[Pair], None] | None = None) -> None:
         judge = bench.plan.judge
-        self.bench = bench
+        self.bench, self._told = bench, told
         self.on = judge is not None and judge.mode == "pairwise" and bench.judge is not None
         self._lock = threading.Lock()
-        self._done: set[Pair] = set()
+        self._done: set[tuple[str, str, str]] = set()
+        """Block, arm, baseline."""
         if self.on and not again:
-            told = bench.experiment.comparisons()
-            self._done = {(one.block, one.arm, one.baseline) for one in told if one.winner != "ungraded"}
+            before = bench.experiment.comparisons()
+            self._done = {(one.block, one.arm, one.baseline) for one in before if one.winner != "ungraded"}
 
     def after(self, cell: Cell, done: Done | None = None) -> Done:
         """Judges the pairs that became complete with this cell, and adds what that took."""
@@ -67,7 +69,10 @@ class Pairs:
         told = comparer.compare(self.bench.lookup.case(cell), arm, baseline, desk, cell.seed)
         if told.winner == "ungraded" and self.bench.machine.stopping():
             return None
-        return self.bench.experiment.append_comparison(told).comparison
+        stored = self.bench.experiment.append_comparison(told, desk.calls).comparison
+        if self._told is not None:
+            self._told(Pair(stored, tuple(call.model_dump(mode="json") for call in desk.calls)))
+        return stored
 
     def _view(self, cell: Cell, arm: str) -> EvidenceView | None:
         """The stored run of the block in this arm; None unless it ended ok in a clean arm."""

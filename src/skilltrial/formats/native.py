@@ -10,7 +10,7 @@ from pydantic_core import to_json
 from skilltrial.records.evidence import Evidence
 from skilltrial.records.grades import Grade
 from skilltrial.records.hooks import HookRun
-from skilltrial.records.journal import Result
+from skilltrial.records.journal import Pair, Result
 from skilltrial.records.plan import Plan
 from skilltrial.records.summary import Rate, Spread, Summary
 from skilltrial.seams import ExperimentView, Out
@@ -30,6 +30,9 @@ class Native:
                 write_cell(result, experiment, out)
                 if runs := hooks.get(result.cell.id):
                     write_hooks(result, runs, out)
+        pairs = getattr(experiment, "pairs", None)
+        for pair in pairs() if pairs else ():
+            write_pair(pair, out)
         write_benchmarks(summary, out)
 
 
@@ -59,6 +62,14 @@ def write_cell(result: Result, experiment: ExperimentView, out: Out) -> None:
         lines = "".join(event.to_json(exclude_none=True) + "\n" for event in evidence.events)
         out.write(f"{folder}/events.jsonl", lines)
     _write_json(out, f"{folder}/{MARK}", meta(result, evidence, experiment.plan))
+
+
+def write_pair(pair: Pair, out: Out) -> None:
+    """`pair-<baseline>.json` in the folder of the arm under test: the judge's choice, its questions and replies."""
+    told = pair.comparison
+    skill, case, target, repetition = told.block.split("/")
+    folder = f"{skill}/eval-{case}/{target}/{told.arm}/run-{repetition}"
+    _write_json(out, f"{folder}/pair-{told.baseline}.json", {**told.model_dump(mode="json"), "calls": list(pair.calls)})
 
 
 def write_hooks(result: Result, runs: Sequence[HookRun], out: Out) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -67,6 +67,10 @@ class ComparisonLine(Record):
     attempt: int = 1
     counted: bool = True
     comparison: Comparison
+    pack: str | None = None
+    """Where the questions to the judge and its replies lie; None: it was not asked, or they were not kept."""
+    offset: int | None = None
+    size: int | None = None
 
 
 class StopLine(Record):
@@ -80,6 +84,14 @@ class StopLine(Record):
 
 
 JournalLine = Annotated[EvidenceLine | GradingLine | ComparisonLine | StopLine, Field(discriminator="kind")]
+
+
+class Pair(NamedTuple):
+    """A judge's choice between two arms, and what was asked and answered about it."""
+
+    comparison: Comparison
+    calls: tuple[dict[str, Any], ...]
+    """JudgeCalls as stored; () when the judge was not asked."""
 
 
 class Result(NamedTuple):

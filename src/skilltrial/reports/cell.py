@@ -6,11 +6,12 @@ import json
 import shlex
 from collections.abc import Iterator
 from pathlib import PurePosixPath
+from typing import Any
 
 from rich.text import Text
 
 from skilltrial.records.evidence import Event, Evidence
-from skilltrial.records.journal import Result
+from skilltrial.records.journal import Pair, Result
 from skilltrial.records.suite import FileRef
 from skilltrial.reports import _reading
 from skilltrial.reports._paper import STYLES, Paper, copyable, safe
@@ -61,6 +62,7 @@ def as_json(result: Result, view: ExperimentView) -> str:
         "evidence": evidence.model_dump(mode="json") if evidence else None,
         "grades": [grade.model_dump(mode="json") for grade in result.grading.grades] if result.grading else None,
         "judge": list(view.transcript(result)),
+        "pairs": [{**pair.comparison.model_dump(mode="json"), "calls": list(pair.calls)} for pair in _pairs(view, result)],
         "superseded": [line.model_dump(mode="json") for line in result.superseded],
     }
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
@@ -97,6 +99,35 @@ def _facts(result: Result) -> Iterator[str]:
         yield untrusted.line(f"superseded attempt {earlier.attempt}: {words.outcome(earlier.outcome)} {earlier.reason or ''}")
 
 
+def _pairs(view: ExperimentView, result: Result) -> Iterator[Pair]:
+    """The judge's choices between this run and another arm's of the same block."""
+    found, cell = getattr(view, "pairs", None), result.cell
+    for pair in found() if found else ():
+        if pair.comparison.block == cell.block and cell.arm in (pair.comparison.arm, pair.comparison.baseline):
+            yield pair
+
+
+def _judged(view: ExperimentView, result: Result, limit: int) -> Iterator[tuple[str, str]]:
+    """What the judge said about the run, alone and against others; the questions too where nothing is cut."""
+    for call in view.transcript(result):
+        yield from _call("judge", call, limit)
+    for pair in _pairs(view, result):
+        told = pair.comparison
+        names = {"arm": f"{words.arm(told.arm)} is better", "baseline": f"{words.arm(told.baseline)} is better"}
+        choice = names.get(told.winner, told.winner)
+        title = f"judge, {words.arm(told.arm)} against {words.arm(told.baseline)}"
+        first = words.arm(told.arm if told.order == "ab" else told.baseline)
+        yield title, f"{choice}; the first question showed {first} first" + (f"\n{told.reason}" if told.reason else "")
+        for call in pair.calls:
+            yield from _call(title, call, limit)
+
+
+def _call(title: str, call: dict[str, Any], limit: int) -> Iterator[tuple[str, str]]:
+    if limit > TEXT_LIMIT and call.get("prompt"):
+        yield f"{title}, asked", untrusted.clip(str(call["prompt"]), limit)
+    yield title, f"{untrusted.clip(str(call.get('reply', '')), limit) or call.get('reason') or '(no reply)'}"
+
+
 def _sections(
     view: ExperimentView, result: Result, evidence: Evidence | None, book: _reading.Book, limit: int
 ) -> Iterator[tuple[str, str]]:
@@ -111,8 +142,7 @@ def _sections(
         yield title, "\n".join(map(_event, evidence.events[:EVENTS])) or "none recorded"
     if evidence.delta is not None:
         yield "files", "\n".join(_files(view, evidence, limit > TEXT_LIMIT)) or "nothing created, changed or deleted"
-    for call in view.transcript(result):
-        yield "judge", f"{untrusted.clip(str(call.get('reply', '')), limit) or call.get('reason') or '(no reply)'}"
+    yield from _judged(view, result, limit)
     for log in evidence.logs:
         yield f"{log.path}, tail", _text(view, log, LOG_TAIL, tail=True)
     if evidence.warnings:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -10,7 +11,7 @@ from typing import Any, Self
 
 from skilltrial.errors import UsageError
 from skilltrial.records.evidence import Evidence, Usage, summed
-from skilltrial.records.grades import Comparison, Grading
+from skilltrial.records.grades import Comparison, Grading, JudgeCall
 from skilltrial.records.hooks import HookRun
 from skilltrial.records.journal import ComparisonLine, EvidenceLine, GradingLine, StopLine
 from skilltrial.records.plan import Plan
@@ -18,7 +19,7 @@ from skilltrial.records.summary import Summary
 from skilltrial.store.blobs import files_of
 from skilltrial.store.index import Index, complete
 from skilltrial.store.lock import WriterLock
-from skilltrial.store.masking import masked_comparison, masked_grading, masked_stop
+from skilltrial.store.masking import masked_calls, masked_comparison, masked_grading, masked_stop
 from skilltrial.store.reading import Reading
 from skilltrial.store.writer import Packed, Writer
 from skilltrial.system.files import digest as digest_of
@@ -91,7 +92,7 @@ class Experiment(Reading):
         """
         number = self._number(grading.cell)
         grading = masked_grading(grading, self._redactor)
-        calls = json.dumps([call.model_dump(mode="json") for call in grading.calls]).encode() if grading.calls else None
+        calls = as_json(grading.calls) if grading.calls else None
         usage = judge_usage or (summed(call.usage for call in grading.calls) if grading.calls else None)
         asked = len(grading.calls) if judge_calls is None else judge_calls
         writer = self._open_writer()
@@ -106,13 +107,27 @@ class Experiment(Reading):
         return line
 
     def append_comparison(
-        self, comparison: Comparison, *, attempt: int = 1, counted: bool = True, durable: bool = False
+        self,
+        comparison: Comparison,
+        calls: Sequence[JudgeCall] = (),
+        *,
+        attempt: int = 1,
+        counted: bool = True,
+        durable: bool = False,
     ) -> ComparisonLine:
-        """Stores a judge's choice between two arms of a block."""
+        """Stores a judge's choice between two arms of a block; its questions and replies go into the pack."""
         comparison = masked_comparison(comparison, self._redactor)
-        line = ComparisonLine(block=comparison.block, attempt=attempt, counted=counted, comparison=comparison)
+        body = as_json(masked_calls(calls, self._redactor)) if calls else None
         writer = self._open_writer()
         with writer.lock:
+            packed = writer.put(body) if body else None
+            line = ComparisonLine(
+                block=comparison.block,
+                attempt=attempt,
+                counted=counted,
+                comparison=comparison,
+                **(packed._asdict() if packed else {}),
+            )
             self._index.comparisons.append(writer.step(line.to_json(), durable))
             self._index.took(comparison.usage.cost_usd if comparison.usage else None, comparison.calls)
         return line
@@ -219,6 +234,10 @@ def _evidence_line(
         digest=digest,
         **packed._asdict(),
     )
+
+
+def as_json(calls: Sequence[JudgeCall]) -> bytes:
+    return json.dumps([call.model_dump(mode="json") for call in calls]).encode()
 
 
 def _grading_line(

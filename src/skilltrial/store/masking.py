@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from skilltrial.records.grades import Comparison, Grade, Grading, JudgeCall
@@ -23,8 +23,12 @@ def masked_grading(grading: Grading, redactor: Redactor | None) -> Grading:
         return grading
     grades = tuple(_masked(grade, ("reason", "quote"), redactor) for grade in grading.grades)
     grades = tuple(_votes(grade, redactor) if grade.votes else grade for grade in grades)
-    calls: tuple[JudgeCall, ...] = tuple(_masked(call, ("prompt", "reply", "reason"), redactor) for call in grading.calls)
-    return grading.model_copy(update={"grades": grades, "calls": calls})
+    return grading.model_copy(update={"grades": grades, "calls": masked_calls(grading.calls, redactor)})
+
+
+def masked_calls(calls: Iterable[JudgeCall], redactor: Redactor | None) -> tuple[JudgeCall, ...]:
+    """Questions to the judge and its replies, masked."""
+    return tuple(_masked(call, ("prompt", "reply", "reason"), redactor) if redactor else call for call in calls)
 
 
 def _texts(grading: Grading) -> Iterator[str]:

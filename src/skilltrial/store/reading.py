@@ -15,7 +15,7 @@ from skilltrial.records.certificate import Certificate
 from skilltrial.records.evidence import Evidence
 from skilltrial.records.grades import Comparison
 from skilltrial.records.hooks import HookRun
-from skilltrial.records.journal import ComparisonLine, EvidenceLine, GradingLine, Result, StopLine
+from skilltrial.records.journal import ComparisonLine, EvidenceLine, GradingLine, Pair, Result, StopLine
 from skilltrial.records.plan import Cell, Plan, cells_of, in_shard
 from skilltrial.records.record import Record
 from skilltrial.store.blobs import FolderBlobs
@@ -129,15 +129,7 @@ class Reading:
 
     def transcript(self, result: Result) -> tuple[dict[str, Any], ...]:
         """The judge's calls about a cell, as its grading recorded them; () when it asked nothing."""
-        line = result.grading
-        if line is None or line.pack is None or line.offset is None or line.size is None:
-            return ()
-        data = self._packed(line.pack, line.offset, line.size)
-        try:
-            calls = json.loads(data or b"[]")
-        except ValueError:
-            return ()
-        return tuple(call for call in calls if isinstance(call, dict)) if isinstance(calls, list) else ()
+        return self._calls(result.grading)
 
     def gradings(self, result: Result) -> tuple[GradingLine, ...]:
         """Every grading of a cell in the order they were made, also those that do not count any more."""
@@ -157,12 +149,19 @@ class Reading:
     # ------------------------------------------------------------ other lines
     def comparisons(self) -> Iterator[Comparison]:
         """The newest counted choice per block, arms and order."""
-        newest: dict[tuple[str, ...], Comparison] = {}
+        return (line.comparison for line in self._compared())
+
+    def pairs(self) -> Iterator[Pair]:
+        """The same with the questions to the judge and its replies."""
+        return (Pair(line.comparison, self._calls(line)) for line in self._compared())
+
+    def _compared(self) -> Iterable[ComparisonLine]:
+        newest: dict[tuple[str, ...], ComparisonLine] = {}
         for line in self._lines(ComparisonLine, tuple(self._index.comparisons)):
             told = line.comparison
             if line.counted:
-                newest[(told.block, told.arm, told.baseline, told.order)] = told
-        yield from newest.values()
+                newest[(told.block, told.arm, told.baseline, told.order)] = line
+        return newest.values()
 
     def certificates(self) -> tuple[Certificate, ...]:
         """What the canaries came to; () when none was run."""
@@ -225,6 +224,15 @@ class Reading:
             return kind.from_stored(data) if data else None
         except ValidationError:
             return None
+
+    def _calls(self, line: GradingLine | ComparisonLine | None) -> tuple[dict[str, Any], ...]:
+        if line is None or line.pack is None or line.offset is None or line.size is None:
+            return ()
+        try:
+            calls = json.loads(self._packed(line.pack, line.offset, line.size) or b"[]")
+        except ValueError:
+            return ()
+        return tuple(call for call in calls if isinstance(call, dict)) if isinstance(calls, list) else ()
 
     def _packed(self, pack: str, offset: int, size: int) -> bytes | None:
         return self._files.read(f"evidence/{pack}.jsonl", offset, size) if is_pack(pack) else None
