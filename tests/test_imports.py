@@ -64,7 +64,7 @@ def skill(tmp_path: Path) -> Path:
     folder = tmp_path / "colours"
     (folder / "evals").mkdir(parents=True)
     (folder / "SKILL.md").write_text("---\nname: colours\ndescription: Names colours. Use it for colours.\n---\nSay BLUE.\n")
-    checks = [{"id": "blue", "type": "contains", "value": "sky"}]
+    checks = [{"id": "blue", "type": "contains", "value": "sky"}, {"id": "sure", "type": "not_contains", "value": "perhaps"}]
     evals = [{"id": n, "prompt": f"Colour of sky {n}?", "checks": checks} for n in (1, 2)]
     (folder / "evals" / "evals.json").write_text(json.dumps({"skill_name": "colours", "evals": evals}))
     return tmp_path

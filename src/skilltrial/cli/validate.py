@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+MOST_NAMED = 20
+"""Checks for a judge that are listed."""
+
 if TYPE_CHECKING:
     from skilltrial.load.validate import Checked
     from skilltrial.records.problems import Problem
@@ -39,7 +42,10 @@ def command(
     format_: str,
     quiet: bool,
 ) -> int:
-    """Every problem of every skill and suite at once, with line and column.
+    """Every problem of every skill and suite at once, with line and column, and what suites lack to show much.
+
+    What they lack (no check, only checks for a judge, no natural case, no negative control, …) is told; --level strict
+    makes it an error.
 
     Exit: 0 clean (warnings included), 1 errors found, 2 misuse.
     """
@@ -51,16 +57,18 @@ def command(
     chosen: Any = "strict" if strict else level
     paths = paths or handbook_skills(Path.cwd(), always=True)
     found = validate.examine(paths, Path.cwd(), chosen, profile, suite_only, eval_id, config)
-    shown = [problem for problem in found.problems if not (quiet and problem.severity == "info")]
+    problems = [*found.problems, *found.advice]
+    shown = [problem for problem in problems if not (quiet and problem.severity == "info")]
     click.echo(RENDER[format_](found, shown))
-    return 1 if found.errors else 0
+    return 1 if any(problem.severity == "error" for problem in problems) else 0
 
 
 def as_text(found: Checked, shown: Sequence[Problem]) -> str:
     """One paragraph per problem, then what was looked at."""
     lines = [f"{problem.severity}: {problem}" for problem in shown]
     cases = sum(len(suite.cases) for suite in found.suites)
-    counts = {severity: sum(problem.severity == severity for problem in found.problems) for severity in ("error", "warning")}
+    problems = [*found.problems, *found.advice]
+    counts = {severity: sum(problem.severity == severity for problem in problems) for severity in ("error", "warning")}
     lines.append(
         f"{_count(len(found.skills), 'skill')}, {_count(len(found.suites), 'suite')}, {_count(cases, 'case')}: "
         f"{_count(counts['error'], 'error')}, {_count(counts['warning'], 'warning')}"
@@ -68,7 +76,9 @@ def as_text(found: Checked, shown: Sequence[Problem]) -> str:
     if found.without_suite:
         lines.append(f"without a suite: {', '.join(found.without_suite[:10])}{', …' if len(found.without_suite) > 10 else ''}")
     if found.judged:
-        lines.append(f"{_count(len(found.judged), 'check')} will need a judge")
+        lines.append(f"{_count(len(found.judged), 'check')} will need a judge:")
+        lines += [f"  {suite.skill}::{case.id} {check.text}" for suite, case, check in found.judged[:MOST_NAMED]]
+        lines += [f"  and {len(found.judged) - MOST_NAMED} more"] if len(found.judged) > MOST_NAMED else []
     return "\n".join(lines)
 
 

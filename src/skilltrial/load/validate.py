@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from skilltrial.errors import UsageError
+from skilltrial.load.advice import advice
 from skilltrial.load.collecting import Found, collect, without_collector
 from skilltrial.load.document import Level
 from skilltrial.load.lint import lint
+from skilltrial.load.reading import TRIGGER
 from skilltrial.records.checks import JUDGED
 from skilltrial.records.config import Config
 from skilltrial.records.problems import Problem
@@ -32,6 +34,8 @@ class Checked:
     """Ids of skills that have none."""
     judged: tuple[tuple[Suite, Case, Check], ...]
     """Checks that only a judge can grade."""
+    advice: tuple[Problem, ...] = ()
+    """What valid suites lack to show much: told, and errors at the level `strict`; not among `problems`."""
 
     @property
     def errors(self) -> tuple[Problem, ...]:
@@ -99,6 +103,7 @@ def examine(
         suites=suites,
         without_suite=tuple(one.id for one in found if not one.files),
         judged=judged,
+        advice=tuple(said for one in found for said in _advised(one, level)) if eval_id is None else (),
     )
 
 
@@ -111,6 +116,12 @@ def _weak(one: Found, eval_id: str | None, *, everywhere: bool) -> Iterator[Prob
             for problem in lint(one.skill, suite, read) if one.skill else ():
                 if pointers is None or (problem.where.file, problem.where.pointer) in pointers:
                     yield problem
+
+
+def _advised(one: Found, level: Level) -> Iterator[Problem]:
+    for suite in one.suites if level != "load" else ():
+        if suite.dialect != TRIGGER:
+            yield from advice(suite, "error" if level == "strict" else "info")
 
 
 def _reader(skill: Path, suites: list[Path]) -> Callable[[Case, str], str | None]:
