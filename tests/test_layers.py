@@ -15,7 +15,7 @@ FLOORS = {
         "formats", "listeners", "lint",
     },
     4: {"flows"},
-    5: {"api", "cli", "server", "pytest_plugin", "__main__"},
+    5: {"api", "cli", "server", "pytest_plugin", "testing", "__main__"},
 }  # fmt: skip
 FLOOR = {part: floor for floor, parts in FLOORS.items() for part in parts}
 
