@@ -15,7 +15,10 @@ from skilltrial.records.schema import as_text, emit, schemas
 from skilltrial.records.summary import Coverage, GateResult, Summary
 
 FOLDER = Path(__file__).parent.parent / "schemas"
-NAMES = ("config", "evals", "evidence", "journal", "news", "plan", "summary")
+NAMES = (
+    "benchmark", "certificates", "cleanup", "compared", "config", "evals", "event", "evidence", "grading", "history", "hooks",
+    "journal", "judge", "news", "packets", "pair", "plan", "post_grade_hooks", "run_meta", "state", "summary", "timing",
+)  # fmt: skip
 MADE = schemas()
 
 

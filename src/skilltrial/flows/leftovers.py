@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from skilltrial.errors import UsageError
 from skilltrial.records.evidence import ReviewRequest
-from skilltrial.records.record import Record
+from skilltrial.records.leftovers import Leftovers, RemoteBranch
 from skilltrial.store import Experiment
 from skilltrial.system.files import remove_tree, write_atomic
 from skilltrial.system.git_own import git
@@ -18,28 +18,6 @@ from skilltrial.system.git_own import git
 _lock = threading.Lock()
 NAME, MARK = "cleanup.json", "skilltrial-"
 _TIMEOUT_S = 120.0
-
-
-class RemoteBranch(Record):
-    """A branch that a run made at a real remote."""
-
-    repository: str
-    name: str
-    head: str
-    """The commit that the run pushed; a branch that stands elsewhere by now is not touched."""
-
-    def __str__(self) -> str:
-        return f"branch {self.name} of {self.repository}"
-
-
-class Leftovers(Record):
-    """Everything that `cleanup` may touch, and what it only tells of."""
-
-    workspaces: tuple[str, ...] = ()
-    """Absolute paths of kept workspaces."""
-    remote_branches: tuple[RemoteBranch, ...] = ()
-    review_requests: tuple[str, ...] = ()
-    """Pull and merge requests that runs opened: told, never touched."""
 
 
 class Cleaned(NamedTuple):

@@ -18,10 +18,18 @@ from typing import Any, Literal
 from pydantic import TypeAdapter
 
 from skilltrial.errors import UsageError
+from skilltrial.records.certificate import Certificate
+from skilltrial.records.comparison import Compared
 from skilltrial.records.config_file import ConfigFile
-from skilltrial.records.evidence import Evidence
+from skilltrial.records.evidence import Event, Evidence
+from skilltrial.records.files import BenchmarkFile, GradingFile, HookOfRun, PairFile, RunMetaFile, StateFile, TimingFile
+from skilltrial.records.grades import JudgeCall
+from skilltrial.records.history import History
+from skilltrial.records.hooks import HookRun
 from skilltrial.records.journal import JournalLine
+from skilltrial.records.leftovers import Leftovers
 from skilltrial.records.news import News
+from skilltrial.records.packets import PacketsLine
 from skilltrial.records.plan import Plan
 from skilltrial.records.suite_schema import Schema, suite_schema
 from skilltrial.records.summary import Summary
@@ -32,6 +40,25 @@ _OURS: dict[str, tuple[Any, str, str]] = {
     "evidence": (Evidence, "skilltrial evidence", "One line of `evidence/<writer>.jsonl`: what one run left behind."),
     "journal": (JournalLine, "skilltrial journal line", "One line of `results.jsonl`: a finished step."),
     "summary": (Summary, "skilltrial summary", "`summary.json`, and what `--format json` prints."),
+    "packets": (PacketsLine, "skilltrial packets line", "One line of `packets.jsonl`: a packet written, answered or spent."),
+    "hooks": (HookRun, "skilltrial hooks line", "One line of `hooks.jsonl`: a hook command that ran."),
+    "certificates": (tuple[Certificate, ...], "skilltrial certificates", "`certificates.json`: what the canaries came to."),
+    "cleanup": (Leftovers, "skilltrial cleanup", "`cleanup.json`: what an experiment left, for `skilltrial cleanup`."),
+    "compared": (Compared, "skilltrial comparison", "What `compare --format json` prints."),
+    "history": (History, "skilltrial history", "What `history --format json` prints."),
+    "grading": (GradingFile, "skilltrial grading", "`grading.json` in a cell's folder."),
+    "timing": (TimingFile, "skilltrial timing", "`timing.json` in a cell's folder."),
+    "run_meta": (RunMetaFile, "skilltrial run", "`run_meta.json` in a cell's folder."),
+    "judge": (tuple[JudgeCall, ...], "skilltrial judge calls", "`judge.json` in a cell's folder: questions and replies."),
+    "pair": (PairFile, "skilltrial pair", "`pair-<baseline>.json` in a cell's folder: a judge's choice between two arms."),
+    "event": (Event, "skilltrial event", "One line of `events.jsonl` in a cell's folder; unknown values are left out."),
+    "state": (StateFile, "skilltrial repository state", "`pre_state.json` and `post_state.json` in a cell's folder."),
+    "post_grade_hooks": (
+        tuple[HookOfRun, ...],
+        "skilltrial hooks of a run",
+        "`outputs/post_grade_hooks.json` in a cell's folder.",
+    ),
+    "benchmark": (BenchmarkFile, "skilltrial benchmark", "`<skill>/benchmark.json`: the summary in the shape other tools read."),
     "news": (News, "skilltrial news", "One line of `progress.jsonl`: what happens while it runs."),
 }
 
