@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from skilltrial import analyze, formats, store
-from skilltrial.records.history import Entry, History
+from skilltrial.records.history import Entry, Gate, History
 from skilltrial.records.summary import Lift, Rate, Summary
 from skilltrial.system.redaction import Redactor
+
+_GATES: Mapping[int, Gate] = {0: "passed", 1: "failed", 2: "not measured", 3: "open"}
 
 
 def history(places: Sequence[Path], redactor: Redactor, skill: str | None = None, target: str | None = None) -> History:
@@ -92,4 +94,11 @@ def _entry(summary: Summary, folder: Path, format_: str, lift: Lift, arm: Rate |
         graded=arm.graded if arm else 0,
         planned=arm.cells if arm else 0,
         cost_usd=sum(costs) if costs else None,
+        gate=_gate(summary, lift.skill, lift.target, format_),
     )
+
+
+def _gate(summary: Summary, skill: str, target: str, format_: str) -> Gate | None:
+    """What the gate said of them; other tools' files have none of ours."""
+    code = next((row.exit_code for row in summary.gate.by_skill if (row.skill, row.target) == (skill, target)), None)
+    return None if format_ != "skilltrial" or code is None else _GATES.get(code)

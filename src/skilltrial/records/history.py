@@ -9,6 +9,8 @@ from pydantic import Field
 from skilltrial.records.record import Record
 from skilltrial.records.summary import Verdict
 
+Gate = Literal["passed", "failed", "open", "not measured"]
+
 
 class Entry(Record):
     """One arm of one skill on one target in one experiment, with its lift where it had a baseline."""
@@ -37,6 +39,30 @@ class Entry(Record):
     planned: int = 0
     cost_usd: float | None = None
     """Of the arm and its baseline."""
+    gate: Gate | None = None
+    """Of this skill and target; None where the files do not say."""
+
+
+class PortfolioRow(Record):
+    """The newest result of one skill on one target, or a skill without any."""
+
+    skill: str
+    folder: str | None = None
+    suites: int = 0
+    """Suites found for it."""
+    cases: int | None = None
+    """In those suites; None: none, or one could not be read."""
+    last: Entry | None = None
+    """None: never run, as far as the workspace knows."""
+    age_days: float | None = None
+    """Days since then; None where the files do not say."""
+
+
+class Portfolio(Record):
+    """Skills by folder, each with its newest results."""
+
+    schema_: str = Field(default="skilltrial.portfolio/1", alias="schema")
+    rows: tuple[PortfolioRow, ...] = ()
 
 
 class History(Record):

@@ -24,7 +24,7 @@ from skilltrial.records.config_file import ConfigFile
 from skilltrial.records.evidence import Event, Evidence
 from skilltrial.records.files import BenchmarkFile, GradingFile, HookOfRun, PairFile, RunMetaFile, StateFile, TimingFile
 from skilltrial.records.grades import JudgeCall
-from skilltrial.records.history import History
+from skilltrial.records.history import History, Portfolio
 from skilltrial.records.hooks import HookRun
 from skilltrial.records.journal import JournalLine
 from skilltrial.records.leftovers import Leftovers
@@ -46,6 +46,7 @@ _OURS: dict[str, tuple[Any, str, str]] = {
     "cleanup": (Leftovers, "skilltrial cleanup", "`cleanup.json`: what an experiment left, for `skilltrial cleanup`."),
     "compared": (Compared, "skilltrial comparison", "What `compare --format json` prints."),
     "history": (History, "skilltrial history", "What `history --format json` prints."),
+    "portfolio": (Portfolio, "skilltrial portfolio", "What `list --portfolio --format json` prints."),
     "grading": (GradingFile, "skilltrial grading", "`grading.json` in a cell's folder."),
     "timing": (TimingFile, "skilltrial timing", "`timing.json` in a cell's folder."),
     "run_meta": (RunMetaFile, "skilltrial run", "`run_meta.json` in a cell's folder."),
