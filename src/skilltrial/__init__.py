@@ -11,11 +11,30 @@ from typing import TYPE_CHECKING, Any
 from skilltrial.version import VERSION
 
 if TYPE_CHECKING:
-    from skilltrial.api import console_reporter, evaluate, jsonl_reporter, load_config
+    from skilltrial.api import (
+        console_reporter,
+        evaluate,
+        grade,
+        jsonl_reporter,
+        load_config,
+        read,
+        report,
+    )
+    from skilltrial.records.config import TargetConfig
 
 __version__ = VERSION
 
-__all__ = ["__version__", "console_reporter", "evaluate", "jsonl_reporter", "load_config"]
+__all__ = [
+    "TargetConfig",
+    "__version__",
+    "console_reporter",
+    "evaluate",
+    "grade",
+    "jsonl_reporter",
+    "load_config",
+    "read",
+    "report",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from skilltrial import registry
+from skilltrial.flows.one_answer import LooseView
 from skilltrial.records.record import Record
-from skilltrial.testing.graders import CASE, RULES, RUNS, GraderCase, TestDesk, View
+from skilltrial.testing.graders import CASE, RULES, RUNS, GraderCase, TestDesk
 
 SAMPLES: dict[str, dict[str, Any]] = {
     "value": {"value": "x"},
@@ -52,5 +53,5 @@ def test_it_keeps_the_contract(case: GraderCase, rule: Any) -> None:
 
 def test_it_can_read_the_options_it_was_given(case: GraderCase) -> None:
     for run in RUNS.values():
-        grades = case.grader.grade(CASE, case.checks(), View(run), TestDesk())
+        grades = case.grader.grade(CASE, case.checks(), LooseView(run), TestDesk())
         assert not any("options cannot be read" in (grade.reason or "") for grade in grades)

@@ -7,6 +7,7 @@ import json
 import re
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from queue import Empty, SimpleQueue
@@ -24,11 +25,12 @@ from skilltrial.seams import Capabilities, Job, Machine, Probe, Stop, Watch
 _TICK_S = 0.1
 
 _live: dict[str, Any] = {}
+_offers: Counter[str] = Counter()
 _lock = threading.Lock()
 
 
 def offer(item: Any) -> str:
-    """Makes an object reachable as a target of this process; returns the name it got.
+    """Makes an object reachable as a target of this process, until it is withdrawn as often; returns the name it got.
 
     Raises:
         UsageError: it is no function and has no `complete`.
@@ -45,7 +47,17 @@ def offer(item: Any) -> str:
         while name in _live and _live[name] is not item:
             name, number = f"{base}-{number}", number + 1
         _live[name] = item
+        _offers[name] += 1
     return name
+
+
+def withdraw(name: str) -> None:
+    """Lets go of an object, so that its name is free again."""
+    with _lock:
+        _offers[name] -= 1
+        if _offers[name] <= 0:
+            _live.pop(name, None)
+            del _offers[name]
 
 
 class Library(Record):

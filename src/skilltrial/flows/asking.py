@@ -42,6 +42,14 @@ class Asker:
         Raises:
             UsageError: it cannot be asked at all, or gave no answer.
         """
+        run = self.run(about, question)
+        if run.outcome != "ok":
+            reason = self.machine.redactor.text(run.reason or "no reason given")[0]
+            raise UsageError(f"{self.target.backend} gave no answer: {run.outcome}, {reason}")
+        return run
+
+    def run(self, about: str, question: Question) -> AgentRun:
+        """The judge's run, whatever came of it."""
         limits = Limits(timeout_s=self.target.timeout_s or TIMEOUT_S)
         with ExitStack() as stack:
             job = Job(
@@ -58,9 +66,6 @@ class Asker:
             )
             run = self.runner.run(job, CellWatch(limits, self.machine.stopping))
         assert not isinstance(run, Awaiting), "refused above"
-        if run.outcome != "ok":
-            reason = self.machine.redactor.text(run.reason or "no reason given")[0]
-            raise UsageError(f"{self.target.backend} gave no answer: {run.outcome}, {reason}")
         return run
 
     def _place(self, stack: ExitStack) -> Place | None:

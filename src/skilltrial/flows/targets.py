@@ -165,6 +165,15 @@ def judge_for(config: Config, targets: Sequence[Planned], say: Callable[[str], N
     return _judge(item, config, targets, home)
 
 
+def judge_of(item: TargetConfig) -> Target:
+    """A judge outside any experiment.
+
+    Raises:
+        UsageError: this backend cannot judge.
+    """
+    return _judge(item, Config(), (), home=False).target
+
+
 def _judge(item: TargetConfig, config: Config, targets: Sequence[Planned], home: bool) -> Judge:
     options: JsonObject = dict(item.options)
     if item.base_url:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from skilltrial.errors import CellError
+from skilltrial.flows.one_answer import LooseView, run_of
 from skilltrial.records.checks import CHECKS
 from skilltrial.records.evidence import Delta, Event, Evidence, Timing, Usage
 from skilltrial.records.grades import Grade
 from skilltrial.records.problems import Where
 from skilltrial.records.record import JsonObject, Record
-from skilltrial.records.suite import Case, Check, FileRef
+from skilltrial.records.suite import Case, Check
 from skilltrial.seams import EvidenceView, Place, Question, Reply
 from skilltrial.testing._rules import Rule, holds, printing_nothing, try_all
 
@@ -67,43 +67,14 @@ def grade_once(
         tool_calls: name and arguments of each; None: the run has no record of calls.
         judge: what the judge replies, in turn; () is a judge that is down.
     """
-    events = None
-    if tool_calls is not None:
-        events = tuple(Event(kind="tool_call", name=name, arguments=arguments) for name, arguments in tool_calls)
-    left = {path: FileRef(path=path, size=len(data), digest="sha256:0", executable=False) for path, data in (files or {}).items()}
-    view = View(_run(text=text, events=events, delta=Delta(created=tuple(left.values()))), files)
-    case = Case(id="1", prompt="p", where=Where(file="evals.json"))
+    view = LooseView(run_of(text, tool_calls, files or {}), files)
     check = Check(id="check", type=kind, text=kind, options=options or {})
-    (grade,) = GraderCase(plugin, {}).grader.grade(case, [check], view, TestDesk(judge))
+    (grade,) = GraderCase(plugin, {}).grader.grade(CASE, [check], view, TestDesk(judge))
     verdict: Grade = grade
     return verdict
 
 
 # ---------------------------------------------------------------- runs and desks
-class View:
-    """A run that left its record and these files."""
-
-    stored = False
-
-    def __init__(self, record: Evidence, files: Mapping[str, bytes] | None = None) -> None:
-        self.record, self.files = record, files or {}
-
-    def read(self, path: str, limit: int = 1_000_000) -> bytes | None:
-        data = self.files.get(path)
-        return None if data is None else data[:limit]
-
-    def fixture(self, path: str) -> FileRef | None:
-        return None
-
-    def masked(self, path: str | None) -> bool:
-        return False
-
-    def unpack(self, into: Path) -> None:
-        for path, data in self.files.items():
-            (into / path).parent.mkdir(parents=True, exist_ok=True)
-            (into / path).write_bytes(data)
-
-
 class TestDesk:
     """A desk whose judge replies what it is given, and is down after that; it has no scratch place."""
 
@@ -161,7 +132,7 @@ def answers_each_check(case: GraderCase) -> None:
     for words, run in RUNS.items():
         checks = case.checks()
         with printing_nothing("while it graded"):
-            grades = case.grader.grade(CASE, checks, View(run), TestDesk())
+            grades = case.grader.grade(CASE, checks, LooseView(run), TestDesk())
         holds(len(grades) == len(checks), f"{len(grades)} grades for {len(checks)} checks of a run that {words}")
         for check, grade in zip(checks, grades, strict=True):
             own = (check.id, check.required, check.scored, check.weight)
@@ -172,7 +143,7 @@ def answers_each_check(case: GraderCase) -> None:
 def says_the_same_again(case: GraderCase) -> None:
     """The same run gets the same verdicts, or grading again would change results."""
     for words, run in RUNS.items():
-        first, second = (case.grader.grade(CASE, case.checks(), View(run), TestDesk()) for _ in range(2))
+        first, second = (case.grader.grade(CASE, case.checks(), LooseView(run), TestDesk()) for _ in range(2))
         holds([grade.state for grade in first] == [grade.state for grade in second], f"its verdicts on a run that {words} differ")
 
 
@@ -180,7 +151,7 @@ def invents_no_verdict_of_a_judge(case: GraderCase) -> None:
     """Where it needs the judge and the judge is down, there is no verdict."""
     if "judge" not in getattr(case.grader, "needs", frozenset()):
         return
-    grades = case.grader.grade(CASE, case.checks(), View(_run(text="hello")), TestDesk())
+    grades = case.grader.grade(CASE, case.checks(), LooseView(_run(text="hello")), TestDesk())
     holds(all(grade.state == "ungraded" for grade in grades), "it decided without the judge's answer")
 
 
