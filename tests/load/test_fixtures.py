@@ -203,3 +203,11 @@ def test_a_fixtures_text_may_stand_in_the_suite(write: Write) -> None:
 def test_a_listed_object_that_says_too_little_or_leaves_is_an_error(write: Write, entry: object) -> None:
     root = write({"demo/SKILL.md": None, "demo/evals/evals.json": suite(("p", [entry]))})
     assert project(Config(paths=("demo",)), root).errors
+
+
+@pytest.mark.parametrize("listed", ["evals", "evals/evals.json", "evals/link.json", "."])
+def test_the_suite_itself_is_never_a_fixture(write: Write, listed: str) -> None:
+    root = write({"demo/SKILL.md": None, "demo/evals/files/a.csv": "1", "demo/evals/evals.json": suite(("p", [listed]))})
+    (root / "demo/evals/link.json").symlink_to("evals.json")
+    errors = project(Config(paths=("demo",)), root).errors
+    assert [error.rule for error in errors] == ["lists-itself"]

@@ -43,6 +43,8 @@ class Fixtures:
     digests: Digests
     first: bool = False
     """True: the first base that has the file counts. False: two with other content are an error."""
+    suite: str = ""
+    """Path of the suite file, which holds what the graders know and never goes to a run. Empty: it is a folder."""
 
     def tree(self, listed: Any, at: Pointer, notes: Notes, stage: Stage, only: str | None = None) -> Tree:
         """All files of one case as a Tree; what is wrong with any of them is told, and it is left out.
@@ -147,12 +149,22 @@ class Fixtures:
             found = walk(real, boundary=base.boundary, notes=notes, leave_out=outside_caches, strict_kinds=True, at=at)
             if not found:
                 notes.warn("folder-empty", f"the listed folder '{shown(clean)}' holds no files", at)
+            if any(self._is_the_suite(file.real) for file in found):
+                notes.error("lists-itself", f"the listed folder '{shown(clean)}' holds the suite, whose checks no run may see", at,
+                            "list the files in it that are meant")  # fmt: skip
+                return []
             return file_refs(found, self.digests, notes, at, "" if clean == "." else clean + "/")
         if not stat.S_ISREG(state.st_mode):
             notes.error("special-file", f"'{shown(clean)}' is no regular file or folder", at)
             return []
+        if self._is_the_suite(real):
+            notes.error("lists-itself", f"'{shown(clean)}' is the suite, whose checks no run may see", at)
+            return []
         one = FoundFile(clean, real, state.st_size, bool(state.st_mode & 0o111))
         return file_refs([one], self.digests, notes, at)
+
+    def _is_the_suite(self, real: str) -> bool:
+        return bool(self.suite) and os.path.realpath(self.suite) == os.path.realpath(real)
 
     def _missing(self, path: str, clean: str, at: Pointer, notes: Notes, only: str | None) -> None:
         tried = ", ".join(base.label for base in self.find_bases() if only in (None, base.kind)) or f"no folder of kind '{only}'"

@@ -108,7 +108,7 @@ def read(
         skill_id=owner.id,
         skill_name=owner.name,
         folder_name=os.path.basename(owner.folder),
-        fixtures=fixtures_at(file.folder, owner.folder, disk, digests),
+        fixtures=fixtures_at(file.folder, owner.folder, disk, digests, file.path if file.digest else ""),
         beside=Beside(file.folder, disk, disk.root(file.folder).folder),
         digest=file.digest,
         prose=options.prose,
@@ -118,9 +118,9 @@ def read(
     return suite, notes.problems
 
 
-def fixtures_at(suite_folder: str, skill_folder: str, disk: Disk, digests: Digests) -> Fixtures:
-    """What finds the files that a suite in this folder lists."""
-    return Fixtures(cache(lambda: _bases(suite_folder, skill_folder, disk)), digests)
+def fixtures_at(suite_folder: str, skill_folder: str, disk: Disk, digests: Digests, suite: str = "") -> Fixtures:
+    """What finds the files that a suite in this folder lists. `suite`: its file, where it is one."""
+    return Fixtures(cache(lambda: _bases(suite_folder, skill_folder, disk)), digests, suite=suite)
 
 
 def _bases(suite_folder: str, skill_folder: str, disk: Disk) -> tuple[Base, ...]:
