@@ -205,9 +205,9 @@ def test_a_listed_object_that_says_too_little_or_leaves_is_an_error(write: Write
     assert project(Config(paths=("demo",)), root).errors
 
 
-@pytest.mark.parametrize("listed", ["evals", "evals/evals.json", "evals/link.json", "."])
+@pytest.mark.parametrize("listed", ["evals", "evals/evals.json", "link.json"])
 def test_the_suite_itself_is_never_a_fixture(write: Write, listed: str) -> None:
     root = write({"demo/SKILL.md": None, "demo/evals/files/a.csv": "1", "demo/evals/evals.json": suite(("p", [listed]))})
-    (root / "demo/evals/link.json").symlink_to("evals.json")
+    (root / "demo/link.json").symlink_to("evals/evals.json")
     errors = project(Config(paths=("demo",)), root).errors
     assert [error.rule for error in errors] == ["lists-itself"]
