@@ -170,6 +170,35 @@ def test_values_under_sensitive_keys_are_masked_and_their_neighbours_kept() -> N
     assert Redactor().value({"apiKey": "abcdef"}) == ({"apiKey": "[redacted]"}, 1)
 
 
+BEFORE = [
+    "",
+    "an api ",
+    "secret",
+    "next_",
+    "Basic",
+    "-----BEGIN RSA PRIVATE KEY-----",
+    "say: ",
+    "token",
+    '"',
+    "\\",
+    "bearer",
+    *HARMLESS,
+]
+
+
+@pytest.mark.parametrize("text", [*PLANTED, "--password hunter2"])
+def test_what_stands_before_and_after_a_text_hides_nothing_in_it(text: str) -> None:
+    redactor = Redactor()
+    for other in BEFORE:
+        assert not redactor.clean([other, text, other]), other
+        (_, masked, _), count = redactor.value([other, text, other])
+        assert (masked, count > 0) == (redactor.text(text)[0], True), other
+
+
+def test_harmless_texts_are_clean_together() -> None:
+    assert Redactor().clean(text for text in HARMLESS)
+
+
 def test_a_clean_value_is_handed_back_itself() -> None:
     value = {"a": ["b", {"c": 1}]}
     assert Redactor().value(value)[0] is value

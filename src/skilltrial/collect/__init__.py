@@ -45,7 +45,7 @@ def evidence(
     """
     sent = _json(run.sent) if run.sent is not None else None
     everything = _everything(run, sent)
-    keeper = _Keeper(redactor, blobs, clean=_is_text(everything) and not redactor.text(everything)[1])
+    keeper = _Keeper(redactor, blobs, clean=all(map(_is_text, everything)) and redactor.clean(everything))
     text = keeper.text(run.text)
     masked_text = keeper.count > 0
     files = keeper.delta(delta, read) if delta is not None and read is not None else _Files(delta, ())
@@ -189,7 +189,7 @@ class _Keeper:
         return FileRef.model_construct(path=path, size=len(data), digest=key, executable=executable)
 
 
-def _everything(run: AgentRun, sent: str | None) -> str:
+def _everything(run: AgentRun, sent: str | None) -> list[str]:
     """All texts of a run, and what was streamed in pieces also as one."""
     events = run.events or ()
     pieces = [run.text, run.reason or "", *run.warnings, sent or "", *[event.name for event in events if event.name]]
@@ -199,7 +199,7 @@ def _everything(run: AgentRun, sent: str | None) -> str:
         event.arguments if isinstance(event.arguments, str) else _json(event.arguments) for event in events if event.arguments
     ]
     pieces.append("".join([event.text or "" for event in events if event.kind == "text"]))
-    return "\n".join(pieces)
+    return pieces
 
 
 def _is_text(text: str) -> bool:

@@ -19,7 +19,7 @@ T = TypeVar("T", bound="Record")
 
 def masked_grading(grading: Grading, redactor: Redactor | None) -> Grading:
     """The grading with reasons, quotes, votes and the judge's calls masked."""
-    if redactor is None or not redactor.text("\n".join(_texts(grading)))[1]:
+    if redactor is None or redactor.clean(_texts(grading)):
         return grading
     grades = tuple(_masked(grade, ("reason", "quote"), redactor) for grade in grading.grades)
     grades = tuple(_votes(grade, redactor) if grade.votes else grade for grade in grades)

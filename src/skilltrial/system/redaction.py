@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from skilltrial.system import secret_shapes as shapes
@@ -25,9 +25,13 @@ _WIDE = ("utf-16-le", "utf-16-be")
 _WRAP_FROM = 28
 """Base64 of this length and more may be broken into lines."""
 
+_APART = "\n\n"
+"""Between texts that are looked at together: no shape reaches across an empty line and loses what either side holds."""
 
 Known = tuple[str, re.Pattern[str]]
 """One form of a known secret: an anchor that is cheap to look for, and the exact pattern."""
+Mask = Callable[[str], tuple[str, int]]
+"""A text with its secrets masked, and how many places that were."""
 
 
 class Redactor:
@@ -93,9 +97,13 @@ class Redactor:
         clean, wide = self._without_wide(clean)
         return clean, len(spans) + wide
 
+    def clean(self, texts: Iterable[str]) -> bool:
+        """True when none of the texts holds a secret: one look over all is a tenth of the work of a look at each."""
+        return not self._spans(_APART.join(texts))
+
     def value(self, value: Any) -> tuple[Any, int]:
         """A JSON value with its texts masked, and whole values under sensitive keys."""
-        return self._value(value, None)
+        return self._value(value, None, _as_it_is if self.clean(_texts(value)) else self.text)
 
     def texts(self, pieces: Iterable[str]) -> tuple[list[str], int]:
         """Pieces of one text, as a stream delivers it: known values are found across their borders too."""
@@ -112,28 +120,28 @@ class Redactor:
         """A filter for bytes that arrive in chunks."""
         return Stream(self)
 
-    def _value(self, value: Any, name: str | None) -> tuple[Any, int]:
+    def _value(self, value: Any, name: str | None, mask: Mask) -> tuple[Any, int]:
         if isinstance(value, str):
             if name is not None and value and not shapes.harmless(value, name):
                 return MASK, 1
-            return self.text(value)
+            return mask(value)
         if isinstance(value, dict):
-            return self._mapping(value, name)
+            return self._mapping(value, name, mask)
         if isinstance(value, list | tuple):
-            walked = [self._value(item, name) for item in value]
+            walked = [self._value(item, name, mask) for item in value]
             count = sum(found for _, found in walked)
             return ([item for item, _ in walked] if count else value), count
         if name is not None and isinstance(value, int | float) and not isinstance(value, bool) and abs(value) >= 1000:
             return MASK, 1
         return value, 0
 
-    def _mapping(self, value: dict[Any, Any], name: str | None) -> tuple[dict[Any, Any], int]:
+    def _mapping(self, value: dict[Any, Any], name: str | None, mask: Mask) -> tuple[dict[Any, Any], int]:
         masked: dict[Any, Any] = {}
         count = 0
         for key, item in value.items():
             inherited = name if name is not None and str(key).lower() in {"value", "raw", "data", "plain", "default"} else None
-            clean, found = self._value(item, str(key) if shapes.sensitive(str(key)) else inherited)
-            clean_key, in_key = self.text(key) if isinstance(key, str) else (key, 0)
+            clean, found = self._value(item, str(key) if shapes.sensitive(str(key)) else inherited, mask)
+            clean_key, in_key = mask(key) if isinstance(key, str) else (key, 0)
             masked[clean_key] = clean
             count += found + in_key
         return (masked if count else value), count
@@ -219,6 +227,23 @@ class Stream:
             if start < cut < end or (start < cut and end > len(text) - reserve):
                 cut = max(text.rfind("\n", 0, start) + 1, start - 4096)  # its key word stays with it
         return cut
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All texts of a JSON value, keys included."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield str(key)
+            yield from _texts(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _texts(item)
+
+
+def _as_it_is(text: str) -> tuple[str, int]:
+    return text, 0
 
 
 def _runs(classes: bytes) -> list[Span]:
