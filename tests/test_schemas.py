@@ -16,7 +16,7 @@ from skilltrial.records.summary import Coverage, GateResult, Summary
 
 FOLDER = Path(__file__).parent.parent / "schemas"
 NAMES = (
-    "benchmark", "certificates", "cleanup", "compared", "config", "evals", "event", "evidence", "grading", "history", "hooks",
+    "archive-manifest", "benchmark", "certificates", "cleanup", "compared", "config", "evals", "event", "evidence", "grading", "history", "hooks",
     "journal", "judge", "news", "packets", "pair", "plan", "portfolio", "post_grade_hooks", "run_meta", "state", "summary", "timing",
 )  # fmt: skip
 MADE = schemas()

@@ -277,8 +277,10 @@ class _Gathering:
             table.reused[key.arm] = table.reused.get(key.arm, 0) + 1
         if line.model:
             table.models.setdefault(key.target, set()).add(line.model)
-        if key.target not in table.levels and (evidence := self.view.evidence(result)) is not None:
-            table.levels[key.target] = evidence.sandbox
+        if key.target not in table.levels:
+            evidence = self.view.evidence(result)
+            planned = next(target.sandbox for target in table.plan.targets if target.name == key.target)
+            table.levels[key.target] = evidence.sandbox if evidence else planned  # an archive may hold no evidence
         if line.outcome != "ok":
             return
         seen = table.seen.get((key.skill, key.target, key.arm))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -12,24 +13,45 @@ from skilltrial.cli.faces import Session, say
 from skilltrial.errors import UsageError
 
 
+class Days(click.ParamType[float]):
+    """Days as a number, or with a unit: 30, 30d, 12h, 4w."""
+
+    name = "days"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        unit = {"h": 1 / 24, "d": 1.0, "w": 7.0}.get(str(value)[-1:])
+        try:
+            days = float(str(value)[:-1]) * unit if unit else float(value)
+        except ValueError:
+            days = -1.0
+        if not 0 <= days < 1e6:
+            self.fail(f"'{value}' is no age; write 30, 30d, 12h or 4w", param, ctx)
+        return days
+
+
 @click.command("cleanup")
 @click.argument("experiment", default="latest")
 @click.option("--workspace", "-w", metavar="DIR", help="Where experiments are.")
-@click.option("--older-than", metavar="DAYS", type=click.FloatRange(min=0), help="Instead: whole experiments older than this.")
+@click.option("--older-than", metavar="DAYS", type=Days(), help="Instead: whole experiments older than this: 30, 30d, 12h or 4w.")
 @click.option("--keep", metavar="N", type=click.IntRange(min=0), help="With --older-than: but never the newest N.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
-def command(experiment: str, workspace: str | None, older_than: float | None, keep: int | None, yes: bool) -> int:
+@click.option("--iteration", "-i", hidden=True)
+def command(
+    experiment: str, workspace: str | None, older_than: float | None, keep: int | None, yes: bool, iteration: str | None
+) -> int:
     """Remove what EXPERIMENT left behind, as its `cleanup.json` says, and nothing else.
 
     That is kept workspaces, and branches that runs pushed to a real remote, where they still stand as the run left them.
     Pull and merge requests are only told.
     """
     session = Session()
+    if keep is not None and older_than is None:
+        raise UsageError("--keep goes with --older-than", "say how old: --older-than 30d --keep 5; --older-than 0 means any age")
     if older_than is not None:
         return _old(session, session.workspace(given=workspace), older_than, keep or 0, yes)
     from skilltrial.flows import leftovers
 
-    folder = session.locate(experiment, workspace)
+    folder = session.locate(iteration or experiment, workspace)
     found = leftovers.read(folder)
     for request in found.review_requests:
         say(f"close it yourself: {request}")
@@ -59,9 +81,26 @@ def _old(session: Session, workspace: Path, days: float, keep: int, yes: bool) -
         return 0
     _sure([str(folder) for folder in old], yes)
     for folder in old:
-        remove_tree(folder)
-        click.echo(f"removed {folder}")
+        if why := _needed(folder):
+            say(f"left alone: {folder}: {why}")
+        elif remove_tree(folder):
+            click.echo(f"removed {folder}")
     return 0
+
+
+def _needed(folder: Path) -> str | None:
+    """Why an old experiment has to stay for now."""
+    from skilltrial.flows import leftovers
+    from skilltrial.store.lock import WriterLock
+
+    found = leftovers.read(folder)
+    if found.workspaces or found.remote_branches:
+        return f"it knows what it left behind; first: skilltrial cleanup {folder}"
+    try:
+        WriterLock(folder).release()
+    except UsageError:
+        return "it is running"
+    return None
 
 
 def _made(folder: Path) -> datetime:

@@ -18,6 +18,7 @@ from typing import Any, Literal
 from pydantic import TypeAdapter
 
 from skilltrial.errors import UsageError
+from skilltrial.records.archive import ArchiveManifest
 from skilltrial.records.certificate import Certificate
 from skilltrial.records.comparison import Compared
 from skilltrial.records.config_file import ConfigFile
@@ -40,6 +41,7 @@ _OURS: dict[str, tuple[Any, str, str]] = {
     "evidence": (Evidence, "skilltrial evidence", "One line of `evidence/<writer>.jsonl`: what one run left behind."),
     "journal": (JournalLine, "skilltrial journal line", "One line of `results.jsonl`: a finished step."),
     "summary": (Summary, "skilltrial summary", "`summary.json`, and what `--format json` prints."),
+    "archive-manifest": (ArchiveManifest, "skilltrial archive", "`archive-manifest.json` of `export --format archive`."),
     "packets": (PacketsLine, "skilltrial packets line", "One line of `packets.jsonl`: a packet written, answered or spent."),
     "hooks": (HookRun, "skilltrial hooks line", "One line of `hooks.jsonl`: a hook command that ran."),
     "certificates": (tuple[Certificate, ...], "skilltrial certificates", "`certificates.json`: what the canaries came to."),

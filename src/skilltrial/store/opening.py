@@ -19,7 +19,7 @@ from skilltrial.store.folders import PLAN, allocate, seen_in
 from skilltrial.store.index import Index
 from skilltrial.store.lock import WriterLock
 from skilltrial.store.masking import masked_plan
-from skilltrial.store.scan import scan
+from skilltrial.store.scan import is_bare, scan
 from skilltrial.store.taken_up import in_force
 from skilltrial.system.files import write_atomic
 
@@ -69,6 +69,11 @@ def open_(folder: Path, *, write: bool = False, redactor: Redactor | None = None
         UsageError: no experiment of ours, made by a newer major version, or (for writing) in use by another process.
     """
     plan = plan_of(folder)
+    if write and is_bare(folder):
+        raise UsageError(
+            f"{folder} is an archive without what its runs said and left: it can be read, and nothing be run or graded in it",
+            "archive with --include-output to grade later",
+        )
     lock = WriterLock(folder) if write else None
     try:
         index = Index(plan)

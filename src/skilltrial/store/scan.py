@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
+from skilltrial.records.archive import MANIFEST
 from skilltrial.records.record import Record
 from skilltrial.store.index import GradeHead, Index, Spot, complete
 
@@ -54,9 +55,9 @@ class Scanned(NamedTuple):
 
 
 def scan(folder: Path, index: Index) -> Scanned:
-    """Reads `results.jsonl` once, about 10 us a line."""
+    """Reads `results.jsonl` once, about 10 us a line. In an archive without evidence the journal alone is believed."""
     journal = folder / JOURNAL
-    packs: dict[str, int] = {}
+    packs: dict[str, int] | None = None if is_bare(folder) else {}
     at = strange = 0
     if not journal.exists():
         return Scanned(0, b"", 0)
@@ -69,7 +70,7 @@ def scan(folder: Path, index: Index) -> Scanned:
     return Scanned(at, b"", strange)
 
 
-def _take(raw: bytes, spot: Spot, index: Index, folder: Path, packs: dict[str, int]) -> bool:
+def _take(raw: bytes, spot: Spot, index: Index, folder: Path, packs: dict[str, int] | None) -> bool:
     try:
         head = _Head.from_stored(raw)
     except ValidationError:
@@ -90,7 +91,7 @@ def _take(raw: bytes, spot: Spot, index: Index, folder: Path, packs: dict[str, i
         index.saw_grading(number, spot, head.evidence, complete(head.grades), head.counted)
         return True
     index.took(head.usage.cost_usd, 1)
-    if not _in_pack(head, folder, packs):
+    if packs is not None and not _in_pack(head, folder, packs):
         return False
     index.saw_evidence(number, spot, head.outcome, head.digest, head.attempt, head.counted)
     return True
@@ -104,6 +105,11 @@ def _in_pack(head: _Head, folder: Path, packs: dict[str, int]) -> bool:
         path = folder / "evidence" / f"{head.pack}.jsonl"
         packs[head.pack] = path.stat().st_size if is_pack(head.pack) and path.is_file() else 0
     return head.offset + head.size <= packs[head.pack]
+
+
+def is_bare(folder: Path) -> bool:
+    """An archive that was made without what runs said and left."""
+    return (folder / MANIFEST).is_file() and not (folder / "evidence").is_dir()
 
 
 def is_pack(name: str) -> bool:
