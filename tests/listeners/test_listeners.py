@@ -158,6 +158,21 @@ def test_progress_is_one_object_a_line_with_known_fields_only(tmp_path: Path) ->
     assert all({"ts", "elapsed_s", "experiment"} <= row.keys() for row in rows)
 
 
+def test_progress_is_on_disk_at_every_pause_and_each_piece_once(tmp_path: Path) -> None:
+    path = tmp_path / "progress.jsonl"
+    progress = Progress(path, None)
+    for _ in range(2):
+        progress.hear(news("cell_started"))
+    progress.pause()
+    assert len(path.read_text(encoding="utf-8").splitlines()) == 2
+    progress.hear(finished())
+    progress.pause()
+    progress.pause()
+    progress.close()
+    types = [json.loads(line)["type"] for line in path.read_text(encoding="utf-8").splitlines()]
+    assert types == ["cell_started", "cell_started", "cell_finished"]
+
+
 def test_jsonl_goes_to_its_file_or_to_the_stream_and_is_masked(tmp_path: Path) -> None:
     redactor = Redactor()
     redactor.learn("hunter2-hunter2")

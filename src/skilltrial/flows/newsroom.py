@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -75,13 +75,16 @@ class Newsroom:
             for facts in batch:
                 news = News(experiment=self.experiment, planned=self.planned, **facts)
                 for listener in self.listeners:
-                    self._hand_over(news, listener)
+                    self._hand_over(listener, listener.hear, news)
+            for listener in self.listeners:
+                if pause := getattr(listener, "pause", None):
+                    self._hand_over(listener, pause)
             self._closing.wait(BATCH_S)
 
-    def _hand_over(self, news: News, listener: Listener) -> None:
+    def _hand_over(self, listener: Listener, hear: Callable[..., None], *news: News) -> None:
         """A listener that raises hears no more: what it does is no part of the measurement."""
         try:
-            listener.hear(news)
+            hear(*news)
         except Exception as error:  # foreign code may stand behind it
             self.listeners = tuple(other for other in self.listeners if other is not listener)
             told = f"{type(listener).__name__} hears no more news, it raised {type(error).__name__}: {error}"
