@@ -64,5 +64,14 @@ def test_time_and_cost_come_from_history_or_stay_unknown(planned: Plan_) -> None
     assert found.expected_cost_usd == 8.0
 
 
+def test_agent_programs_share_the_machine_and_their_times_add_up(planned: Plan_) -> None:
+    assert seen(planned).together is None
+    four = tuple(Candidate(target(name, "codex"), PROGRAM) for name in "abcd")
+    history = {f"demo/sum/{name}/{arm}": (8.0, 0.5) for name in "abcd" for arm in ("with_skill", "without_skill")}
+    found = seen(planned, targets=four, history=history, repetitions=4)
+    assert found.together == 2
+    assert found.expected_s == 4 * 8 * 8.0 / 2  # thirty-two cells, two at a time
+
+
 def test_by_the_adapters_rules_one_cell_runs_at_a_time(planned: Plan_) -> None:
     assert [row.concurrency for row in seen(planned, adapter_rules=True, concurrency=8).targets] == [1, 1]

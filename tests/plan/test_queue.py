@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 import pytest
-from tests.plan.conftest import HTTP, Plan_, case, target
+from tests.plan.conftest import HTTP, PROGRAM, Plan_, case, target
 
 from skilltrial.plan import Candidate, CellQueue
 from skilltrial.records.evidence import Usage
@@ -98,6 +98,30 @@ def test_each_target_keeps_to_its_own_limit(planned: Plan_) -> None:
     queue.tell(done(next(cell for cell in first if cell.target == "slow")))
     waiting.join(30)
     assert [cell.target for cell in came if cell] == ["slow"]
+
+
+def test_targets_that_share_a_limit_keep_to_it_together_and_take_turns(planned: Plan_) -> None:
+    """Four agent programs with a limit of 3 are 3 at once, not 12; an endpoint keeps its own limit beside them."""
+    programs = tuple(Candidate(target(name, "codex"), PROGRAM) for name in "abcd")
+    plan = many(planned, 4, targets=(*programs, Candidate(target("http"), HTTP)))
+    queue = CellQueue(plan, concurrency={**dict.fromkeys("abcd", 3), "http": 2}, shared=set("abcd"))
+    assert queue.workers == 5
+    running = [take(queue) for _ in range(5)]
+    assert sorted(cell.target for cell in running) == ["a", "b", "c", "http", "http"]
+    came: list[Cell | None] = []
+    waiting = threading.Thread(target=lambda: came.append(queue.take()))
+    waiting.start()
+    queue.tell(done(running[0]))
+    waiting.join(30)
+    assert [cell.target for cell in came if cell] == ["d" if running[0].target != "http" else "http"]
+
+
+def test_programs_of_one_cell_each_fill_the_limit_that_they_share(planned: Plan_) -> None:
+    programs = tuple(Candidate(target(name, "codex"), PROGRAM) for name in "abcd")
+    plan = many(planned, 1, targets=programs)
+    needs = bytes([1, 0] * 4)
+    queue = CellQueue(plan, needs, concurrency=dict.fromkeys("abcd", 3), shared=set("abcd"))
+    assert queue.workers == 3 and len({take(queue).target for _ in range(3)}) == 3
 
 
 def test_a_waiting_thread_ends_when_the_queue_is_closed(planned: Plan_) -> None:

@@ -107,7 +107,7 @@ def trial_options(function: F) -> F:
         function,
         click.option("--repetitions", "-n", "--runs", "--trials", "--iterations", "repetitions", type=int, metavar="N", help="How often each task is run in each arm."),
         click.option("--baseline/--no-baseline", default=None, help="Run without the skill too (default)."),
-        click.option("--concurrency", "-c", type=COUNT, metavar="N", help="Cells at once."),
+        click.option("--concurrency", "-c", type=COUNT, metavar="N", help="Cells at once per target; agent programs share one limit."),
         click.option("--suite-concurrency", type=COUNT, hidden=True),
         click.option("--timeout", "--timeout-seconds", "timeout_s", type=seconds, metavar="SECONDS", help="Limit on one run."),
         click.option("--retries", type=click.IntRange(min=0), metavar="N", help="Retries after an outage (default 1)."),

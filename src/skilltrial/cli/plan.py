@@ -63,6 +63,8 @@ def render(found: Forecast) -> str:
         f"{', may cost money' if target.paid else ''} -> {target.endpoint}"
         for target in found.targets
     ]
+    if found.together:
+        lines.append(f"  agent programs share this machine: {found.together} runs at once over all of them")
     if found.judge:
         lines.append(f"  judge {found.judge}: at most {found.judge_calls} calls -> {found.judge_endpoint}")
     else:

@@ -20,6 +20,8 @@ from skilltrial.seams import Backend, Machine, Runner
 from skilltrial.store import Experiment
 from skilltrial.workspaces.sources import SourceRepository, cloned
 
+JUDGES = "agent programs that judge"
+"""Key of their limit: they share one, as the targets among them do in the queue."""
 _AGENT_FOLDERS = (".claude/skills", ".agents/skills")
 
 
@@ -88,6 +90,8 @@ def opened(
         if plan.judge is not None and with_judge:
             judging = backend_of(plan.judge.target)
             asked = stack.enter_context(judging.open(machine))
+            if judging.capabilities.program:
+                machine.limiter.allow(JUDGES, plan.options.concurrency or judging.capabilities.concurrency)
         graders.graders()  # import and build here what threads will use, not in all of them at once
         build_all()
         base = Path(plan.options.workspaces_dir) if plan.options.workspaces_dir else None

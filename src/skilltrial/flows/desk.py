@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 from skilltrial.flows import packets, walls
-from skilltrial.flows.bench import Bench
+from skilltrial.flows.bench import JUDGES, Bench
 from skilltrial.flows.budgets import priced
 from skilltrial.flows.places import workspace_for
 from skilltrial.flows.watch import CellWatch
@@ -16,7 +16,7 @@ from skilltrial.records.evidence import AgentRun, Usage, summed
 from skilltrial.records.grades import JudgeCall
 from skilltrial.records.plan import Cell
 from skilltrial.records.suite import Limits
-from skilltrial.seams import Awaiting, EvidenceView, Job, Place, Question, Reply
+from skilltrial.seams import Awaiting, Backend, EvidenceView, Job, Place, Question, Reply
 from skilltrial.system.files import remove_tree
 
 JUDGE_TIMEOUT_S = 120.0
@@ -48,7 +48,7 @@ class CellDesk:
         assert judge and backend and self.bench.judge is not None, "graders ask only when there is a judge"
         case = self.bench.lookup.case(self.cell)
         limits = Limits(timeout_s=judge.target.timeout_s or JUDGE_TIMEOUT_S)
-        with workspace_for(self.bench, judge.target, backend) as workspace:
+        with self._turn(backend), workspace_for(self.bench, judge.target, backend) as workspace:
             job = Job(
                 cell=f"judge:{self.cell.id}",
                 prompt=question.user,
@@ -70,6 +70,10 @@ class CellDesk:
         if run.setup and self.unable is None:
             self.unable = f"the judge: {self.bench.machine.redactor.text(run.reason or '')[0]}"
         return Reply(run.text, run.outcome, run.reason, run.usage, run.model, run.timing.duration_s)
+
+    def _turn(self, backend: Backend) -> AbstractContextManager[None]:
+        """A program that judges waits until few enough of its kind run; how many calls go out to an endpoint its client decides."""
+        return self.bench.machine.limiter.slot(JUDGES) if backend.capabilities.program else nullcontext()
 
     def _by_packet(self, question: Question, job: Job) -> Reply:
         found = packets.ask(self.cell, question, job, self.bench)

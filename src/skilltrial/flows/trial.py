@@ -99,6 +99,7 @@ def _queue_for(bench: Bench, needs: bytes) -> planning.CellQueue:
         bench.plan,
         needs,
         concurrency=planning.concurrency_of(bench.plan, able),
+        shared=planning.shared_of(bench.plan, able),
         pilots=[name for name, has in able.items() if has.program],
         spent=(bench.experiment.spent.cost_usd or 0.0, bench.experiment.spent.calls),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import ceil
 from typing import NamedTuple
 
@@ -76,6 +76,8 @@ class Forecast(Record):
     judge: str | None
     judge_endpoint: str | None
     targets: tuple[TargetForecast, ...]
+    together: int | None
+    """Runs at once over all agent programs, which share the machine; None: there are not several of them."""
     fixtures: tuple[Landing, ...]
     set_aside: tuple[SetAside, ...]
     expected_s: float | None
@@ -98,7 +100,7 @@ def forecast(
 
     A shard's numbers are its share of the whole, cell counts rounded up.
     """
-    share = 1.0 / plan.shard.count if plan.shard else 1.0
+    share, shared = 1.0 / plan.shard.count if plan.shard else 1.0, shared_of(plan, capabilities)
     targets = tuple(_targets(plan, capabilities, concurrency, endpoints, history or {}, share))
     by_arm: dict[str, int] = {}
     for group in plan.groups:
@@ -112,9 +114,10 @@ def forecast(
         judge=plan.judge.target.name if plan.judge else None,
         judge_endpoint=endpoints.judge,
         targets=targets,
+        together=max(concurrency[name] for name in shared) if len(shared) > 1 else None,
         fixtures=tuple(_landings(plan, capabilities)),
         set_aside=plan.set_aside,
-        expected_s=_wall(targets),
+        expected_s=_wall(targets, shared),
         expected_cost_usd=_total([target.expected_cost_usd for target in targets if target.paid]),
         sights=tuple(_sights(plan, base_rates or {})),
         warnings=plan.warnings,
@@ -125,6 +128,11 @@ def concurrency_of(plan: Plan, capabilities: Mapping[str, Capabilities]) -> dict
     """How many cells of each target run at once: what was asked for, else its backend's own number; 1 by the adapter's rules."""
     asked = 1 if plan.options.adapter_rules else plan.options.concurrency
     return {target.name: asked or capabilities[target.name].concurrency for target in plan.targets}
+
+
+def shared_of(plan: Plan, capabilities: Mapping[str, Capabilities]) -> frozenset[str]:
+    """The targets that share one limit: agent programs, for each of them is a process tree on this machine."""
+    return frozenset(target.name for target in plan.targets if capabilities[target.name].program)
 
 
 def _targets(
@@ -165,15 +173,21 @@ def _key(group: CellGroup) -> str:
     return f"{group.skill}/{group.case}/{group.target}/{group.arm}"
 
 
-def _wall(targets: Sequence[TargetForecast]) -> float | None:
-    """Targets run side by side, so the slowest decides."""
-    spans = [
-        None if target.expected_s is None else target.expected_s / min(target.concurrency, target.cells)
-        for target in targets
-        if target.cells
-    ]
+def _wall(targets: Sequence[TargetForecast], shared: Collection[str]) -> float | None:
+    """Targets run side by side, so the slowest decides; those that share a limit take as long as all of them together."""
+    apart = [[target] for target in targets if target.cells and target.name not in shared]
+    together = [target for target in targets if target.cells and target.name in shared]
+    spans = [_span(group) for group in (*apart, *([together] if together else ()))]
     known = [span for span in spans if span is not None]
     return max(known) if known and len(known) == len(spans) else None
+
+
+def _span(targets: Sequence[TargetForecast]) -> float | None:
+    """How long targets take that share one limit; None: of one of them that is not known."""
+    known = [target.expected_s for target in targets if target.expected_s is not None]
+    if len(known) < len(targets):
+        return None
+    return sum(known) / min(max(target.concurrency for target in targets), sum(target.cells for target in targets))
 
 
 def _total(values: Sequence[float | None]) -> float | None:
@@ -235,4 +249,4 @@ def _sights(plan: Plan, base_rates: Mapping[tuple[str, str], float]) -> Iterator
             )
 
 
-__all__ = ["Endpoints", "Forecast", "Landing", "Sight", "TargetForecast", "concurrency_of", "forecast"]
+__all__ = ["Endpoints", "Forecast", "Landing", "Sight", "TargetForecast", "concurrency_of", "forecast", "shared_of"]

@@ -80,6 +80,7 @@ class CellQueue:
     Args:
         needs: one byte per cell of the plan's grid, 0 where nothing is to be done; None: everything is.
         concurrency: how many cells of each target may run at once.
+        shared: targets that share one limit, the largest of theirs: agent programs, which share the machine.
         pilots: targets of which one cell runs alone first.
         spent: known US dollars and calls of earlier attempts; they count against the budgets.
         outage_after: equal failures in a row that end a target; None: 5, or its concurrency where that is more.
@@ -91,6 +92,7 @@ class CellQueue:
         needs: bytes | None = None,
         *,
         concurrency: Mapping[str, int],
+        shared: Collection[str] = (),
         pilots: Collection[str] = (),
         spent: tuple[float, int] = (0.0, 0),
         outage_after: int | None = None,
@@ -106,6 +108,8 @@ class CellQueue:
             limit = max(1, concurrency.get(target.name, 1))
             order = TargetOrder(plan, target.name, needs)
             self._lanes[target.name] = _Lane(order, limit, target.name in pilots, outage_after or max(5, limit))
+        self._shared = [lane for name, lane in self._lanes.items() if name in shared]
+        self._shared_limit = max((max(1, concurrency.get(name, 1)) for name in shared), default=0)
         self._turn = list(self._lanes.values())
         self._running: dict[Cell, Place] = {}
         self._open_blocks: dict[tuple[str, int], int] = {}
@@ -117,7 +121,8 @@ class CellQueue:
     @property
     def workers(self) -> int:
         """The sum of what the targets can run at once."""
-        return sum(lane.limit for lane in self._lanes.values())
+        apart = sum(lane.limit for lane in self._lanes.values() if lane not in self._shared)
+        return apart + min(self._shared_limit, sum(lane.limit for lane in self._shared))
 
     def take(self) -> Cell | None:
         """The next cell; waits while every target that has cells is at its limit. None: nothing more will come."""
@@ -195,11 +200,11 @@ class CellQueue:
     # ------------------------------------------------------------ inside, with the lock held
     def _next_lane(self) -> tuple[_Lane | None, bool]:
         """A target with a cell and room for it, turn by turn; and whether any target has cells at all."""
-        more = False
+        more, full = False, sum(lane.running for lane in self._shared) >= self._shared_limit
         for position, lane in enumerate(self._turn):
             if lane.head is None:
                 continue
-            if lane.free():
+            if lane.free() and not (full and lane in self._shared):
                 self._turn.append(self._turn.pop(position))
                 return lane, True
             more = True

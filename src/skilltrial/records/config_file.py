@@ -93,7 +93,7 @@ class ConfigFile(Record):
     repetitions: Positive | None = None
     """Runs of each case in each arm on each target. Default 1."""
     concurrency: Positive | None = None
-    """Cells at once. Default 16 for HTTP, up to 4 for programs, 1 for adapters and runners."""
+    """Cells at once, per target; agent programs share one such limit over all of them. Default 16 for HTTP, up to 4 for programs, 1 for adapters and runners."""
     timeout_s: Seconds | None = None
     """Seconds one run may take. Default 120, for agent programs 600."""
     retries: Annotated[int, Field(ge=0)] | None = None
