@@ -5,14 +5,16 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+import sys
 from html.parser import HTMLParser
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from skilltrial.reports import html
-from skilltrial.reports.html import plugin, render
+from skilltrial.reports.html import environment, plugin, render
 from skilltrial.system.redaction import Redactor
 
 VOID = {"meta", "input", "br", "img", "link", "hr"}
@@ -243,3 +245,25 @@ def test_the_page_can_carry_a_title_of_ones_own(make_sample: Any, out: Any) -> N
     case = next((out.folder / "report/cases").glob("0*.html"))
     for path in (out.folder / "report/index.html", case):
         assert "Nightly &lt;b&gt;" in path.read_text(encoding="utf-8")
+
+
+def test_compiled_templates_are_kept_where_python_keeps_its_own_and_a_damaged_one_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    values = {"title": "a", "heading": "b", "back": "c", "section": ""}
+
+    def fresh() -> str:
+        environment._environment.cache_clear()
+        return environment.page("case_page.html", **values)
+
+    first = fresh()
+    kept = list(tmp_path.rglob("*.jinja"))
+    assert kept
+    assert fresh() == first
+    for damage in (b"", b"x", kept[0].read_bytes()[:40]):
+        for file in kept:
+            file.write_bytes(damage)
+        assert fresh() == first
+    environment._environment.cache_clear()
