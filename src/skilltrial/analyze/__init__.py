@@ -18,7 +18,7 @@ from skilltrial.analyze.seeing import activation_rows, isolation_rows
 from skilltrial.analyze.spending import budget_row, coverage, judge_rows, totals
 from skilltrial.analyze.tallies import Metric
 from skilltrial.records.plan import Gate, Plan
-from skilltrial.records.summary import FailureRow, HookRow, LeaderRow, Summary
+from skilltrial.records.summary import FailureRow, HookRow, LeaderRow, SkillRow, Summary
 from skilltrial.seams import ExperimentView
 
 __all__ = ["compare", "summary"]
@@ -49,6 +49,7 @@ def summary(
         metric=found.metric,
         scope=found.gate.scope,
         margin=found.margin,
+        skills=tuple(_skills(plan)),
         coverage=covered,
         rates=rate_rows(table, tallies.values(), _deliveries(plan)),
         lifts=lifts,
@@ -84,6 +85,16 @@ def _leaders(found: Analysis) -> tuple[LeaderRow, ...]:
     arm = next((arm for arm in arms if arm in found.tested), next(iter(arms), None))
     rows = leaderboard(found.tallies.values(), arm) if arm is not None else ()
     return noted(rows, found.table.plan.targets, found.table.models)
+
+
+def _skills(plan: Plan) -> Iterator[SkillRow]:
+    for skill in plan.skills:
+        size = skill.size
+        row = SkillRow(skill=skill.id, hash=skill.hash)
+        if size is not None:
+            told = {"files": size.files, "bytes": size.bytes, "words": size.words, "skill_md_words": size.skill_md.words}
+            row = row.model_copy(update=told)
+        yield row
 
 
 def _skills_left_out(plan: Plan) -> Iterator[FailureRow]:

@@ -58,7 +58,7 @@ class _Iteration:
         self.repetitions = max(part.repetitions for part in parts)
         self.cases = {sheet.case.id: sheet.case for part in parts for sheet in part.sheets}
         subject = next((one for one in material.plan.skills if one.id == skill), None)
-        self.hash = subject.tree.digest.removeprefix("sha256:") if subject else ""
+        self.hash = (subject.hash or subject.tree.digest.removeprefix("sha256:")) if subject else ""
 
     def write(self) -> None:
         errors, skipped = [], []

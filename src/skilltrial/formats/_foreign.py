@@ -26,7 +26,7 @@ from skilltrial.records.plan import (
 )
 from skilltrial.records.problems import Where
 from skilltrial.records.record import JsonObject
-from skilltrial.records.suite import Case, Check, FileRef, Skill, Suite, Tree
+from skilltrial.records.suite import EMPTY_TREE, Case, Check, FileRef, Skill, Suite, Tree
 from skilltrial.system.files import digest, read_capped, safe_name
 from skilltrial.version import VERSION
 
@@ -158,7 +158,10 @@ class _Maker:
 
     def _skill(self, name: str, tree: Tree) -> Skill:
         where = Where(file=str(self.found.folder))
-        return Skill(id=self.ids.of("", name), name=name, description="", body="", tree=tree, frontmatter={}, where=where)
+        known = tree.digest.removeprefix("sha256:") if tree != EMPTY_TREE else None  # the tool's own hash, where it tells one
+        return Skill(
+            id=self.ids.of("", name), name=name, description="", body="", tree=tree, frontmatter={}, hash=known, where=where
+        )
 
     def _suite(self, skill: str) -> Suite:
         cases = dict.fromkeys(group.case for group in self.order if group.skill == skill)

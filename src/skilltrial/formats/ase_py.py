@@ -60,7 +60,8 @@ def _leaves(folder: Path) -> Iterator[Path]:
     """Folders of runs by what lies in them, however deep: ids with a slash nest."""
     for leaf in _disk.folders(folder, ("run_meta.json",)):
         inner = any(_disk.numbered(part, "iteration-") is not None for part in leaf.relative_to(folder).parts)
-        if not inner and {"eval_id", "agent"} <= _disk.object_at(leaf / "run_meta.json").keys():
+        told = _disk.object_at(leaf / "run_meta.json").keys()
+        if not inner and {"eval_id", "agent"} <= told and "cell" not in told:  # with a cell it is ours
             yield leaf
 
 

@@ -136,14 +136,26 @@ def timing(evidence: Evidence) -> dict[str, Any]:
 
 
 def meta(result: Result, evidence: Evidence, plan: Plan) -> dict[str, Any]:
-    target = next(target for target in plan.targets if target.name == result.cell.target)
+    cell = result.cell
+    target = next(target for target in plan.targets if target.name == cell.target)
+    skill = next((skill for skill in plan.skills if skill.id == cell.skill), None)
+    case = next(
+        (case for suite in plan.suites if suite.skill == cell.skill for case in suite.cases if case.id == cell.case), None
+    )
     return {
         "cell": evidence.cell,
+        "eval_id": cell.case if case is None or case.given_id is None else case.given_id,
+        "skill_name": skill.name if skill else cell.skill,
+        "skill_hash": skill.hash if skill else None,
+        "run_id": plan.experiment,
+        "side_effect_level": case.side_effects.level if case and case.side_effects else "local-only",
+        "source_repo": plan.options.source_repo,
+        "source_commit": plan.options.source_commit,
         "agent": target.backend,
         "target": target.name,
-        "arm": result.cell.arm,
-        "with_skill": result.cell.arm != "without_skill",
-        "run_index": result.cell.repetition,
+        "arm": cell.arm,
+        "with_skill": cell.arm != "without_skill",
+        "run_index": cell.repetition,
         "attempt": evidence.attempt,
         "outcome": evidence.outcome,
         "reason": evidence.reason,
@@ -151,6 +163,10 @@ def meta(result: Result, evidence: Evidence, plan: Plan) -> dict[str, Any]:
         "inventory": evidence.inventory.model_dump(),
         "model_requested": target.value,
         "model": evidence.model,
+        "reasoning_effort": target.options.get("reasoning_effort"),
+        "base_url": target.options.get("base_url"),
+        "delivery": target.delivery,
+        "home": "user" if target.user_home else "clean",
         "settings": {**target.options, "params": target.params, "env": list(target.env), "args": list(target.args)},
         "agent_cli_version": evidence.program_version,
         "harness_version": plan.skilltrial,

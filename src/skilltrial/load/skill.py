@@ -13,6 +13,7 @@ from typing import Any
 
 from skilltrial.load import yaml_text
 from skilltrial.load.document import Fault, Level, Notes, Spot, decode, name_text, read_bytes, shown, spot_of
+from skilltrial.load.measure import measured
 from skilltrial.load.salvage import salvage
 from skilltrial.load.skill_rules import check_frontmatter, profile_keys
 from skilltrial.load.trees import Digests, file_refs, inside, outside_skill, tree_of, walk
@@ -89,6 +90,7 @@ def read(found: SkillFile, *, level: Level, profile: str | None, digests: Digest
     _body(body, text, body_line, paths, found, notes)
     if description is None or not body:
         return None, notes.problems
+    skill_hash, size = measured(files) if digests.wanted else (None, None)
     skill = Skill(
         id=name,
         name=name,
@@ -96,6 +98,8 @@ def read(found: SkillFile, *, level: Level, profile: str | None, digests: Digest
         body=body,
         tree=tree_of(file_refs(files, digests, notes), digests.wanted),
         frontmatter=front,
+        hash=skill_hash,
+        size=size,
         where=Where(file=label),
     )
     return skill, notes.problems

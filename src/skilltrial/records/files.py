@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
 from skilltrial.records.evidence import Activation, Inventory, Outcome, Source
 from skilltrial.records.grades import Comparison, JudgeCall
 from skilltrial.records.record import JsonObject, Record
+from skilltrial.records.suite import SideEffectLevel
 from skilltrial.records.summary import Cost
 
 
@@ -71,6 +74,16 @@ class RunMetaFile(Record):
     """`run_meta.json`: how a run was made. Written last: where it stands, the folder is whole."""
 
     cell: str
+    eval_id: int | str
+    """As the suite has it."""
+    skill_name: str
+    skill_hash: str | None
+    """As agent-skill-eval makes it; None: not known."""
+    run_id: str
+    """Name of the experiment."""
+    side_effect_level: SideEffectLevel
+    source_repo: str | None
+    source_commit: str | None
     agent: str
     """The target's backend."""
     target: str
@@ -84,6 +97,11 @@ class RunMetaFile(Record):
     inventory: Inventory
     model_requested: str | None
     model: str | None
+    reasoning_effort: str | None
+    base_url: str | None
+    delivery: Literal["installed", "injected", "body_only"] | None
+    """How the skill reaches the target."""
+    home: Literal["clean", "user"]
     settings: JsonObject
     """Options of the target, with `params`, `env` (names) and `args`."""
     agent_cli_version: str | None

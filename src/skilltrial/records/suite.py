@@ -36,6 +36,36 @@ EMPTY_TREE = Tree(digest="sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934
 
 
 class Skill(Record):
+class ContentFile(Record):
+    """One file of a skill, measured."""
+
+    path: str
+    bytes: int
+    words: int
+    """0 for what is no text."""
+    sha256: str
+
+
+class SkillMdSize(Record):
+    """How long a SKILL.md is."""
+
+    bytes: int = 0
+    words: int = 0
+    body_words: int = 0
+    """Below the frontmatter."""
+
+
+class SkillSize(Record):
+    """How large a skill is: what an agent may have to read."""
+
+    files: int
+    bytes: int
+    words: int
+    """Of all text files."""
+    skill_md: SkillMdSize
+    content_files: tuple[ContentFile, ...] = ()
+
+
     """A folder with a SKILL.md."""
 
     id: str
@@ -47,6 +77,10 @@ class Skill(Record):
     """Everything that is staged: all files but `evals/`, caches and version control."""
     frontmatter: JsonObject
     where: Where
+    hash: str | None = None
+    """SHA-256 over path, NUL, bytes, NUL of each of these files in order of path, as agent-skill-eval makes it."""
+    size: SkillSize | None = None
+    """None: not measured."""
 
 
 class Check(Record):

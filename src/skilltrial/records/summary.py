@@ -28,6 +28,20 @@ ReasonCode = Literal[
 ]
 
 
+class SkillRow(Record):
+    """A skill that was on trial: which version, and how large."""
+
+    skill: str
+    hash: str | None = None
+    """SHA-256 over path, NUL, bytes, NUL of its files, as agent-skill-eval makes it; None: not known."""
+    files: int | None = None
+    bytes: int | None = None
+    words: int | None = None
+    """Of all its text files."""
+    skill_md_words: int | None = None
+    """Of SKILL.md alone."""
+
+
 class Coverage(Record):
     """How much of the plan became a measurement."""
 
@@ -372,6 +386,7 @@ class Summary(Record):
     metric: Literal["checks", "cases", "score"] = "checks"
     scope: Literal["these", "like"] = "these"
     margin: float = 0.10
+    skills: tuple[SkillRow, ...] = ()
     coverage: Coverage
     rates: tuple[Rate, ...] = ()
     lifts: tuple[Lift, ...] = ()
