@@ -63,6 +63,29 @@ def test_the_first_documented_task_command_runs_with_a_quality_score_and_no_asse
     assert any("also under test" in text for text in summary["warnings"])
 
 
+def test_without_a_target_several_agents_are_a_question_with_a_line_to_copy(
+    skilltrial: Any, new_skill: Any, colours: Any, programs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new_skill(colours)
+    monkeypatch.setenv("PATH", str(programs))
+    said = skilltrial("plan", "colours")
+    assert said.code == 2
+    assert "several agents are installed: claude-code, codex, gemini" in said.err and "--target claude-code" in said.err
+
+
+def test_without_a_target_the_one_agent_that_is_there_is_taken_and_said(
+    skilltrial: Any, new_skill: Any, colours: Any, programs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new_skill(colours)
+    monkeypatch.setenv("PATH", str(programs))
+    for name in ("codex", "gemini"):
+        (programs / name).unlink()
+    said = skilltrial("run", "colours", "--eval-id", 1, "--gate", "none", "--sandbox", "none", "--no-certify", "--format", "json")
+    assert said.code == 0, said.err
+    assert "no --target given: using claude-code" in said.err
+    assert {rate["target"] for rate in said.summary["rates"]} == {"claude-code"}
+
+
 def rules(*texts: tuple[str, str]) -> list[dict[str, Any]]:
     return [{"when": {"arm": arm}, "text": text} for arm, text in texts]
 

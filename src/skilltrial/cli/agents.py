@@ -27,7 +27,7 @@ def command(names: tuple[str, ...], install: str | None, probe_it: bool, format_
     if install:
         return doctor.install_local(say)
     known = [name for name in registry.names("backends") if name != "library"]  # objects of a program, none of a machine
-    rows = [doctor.examine(name, session.machine, probe_it=probe_it) for name in names or known]
+    rows = [doctor.examine(_meant(name), session.machine, probe_it=probe_it) for name in names or known]
     if format_ == "json":
         click.echo(json.dumps([row.model_dump(mode="json") for row in rows], ensure_ascii=False, indent=2))
     else:
@@ -36,3 +36,11 @@ def command(names: tuple[str, ...], install: str | None, probe_it: bool, format_
             click.echo(doctor.render_sandboxes(session.machine))
     chosen: list[Any] = [row for row in rows if names and not row.ok]
     return 1 if chosen else 0
+
+
+def _meant(name: str) -> str:
+    """`claude:haiku` is `claude-code:haiku`, as for `--target`."""
+    from skilltrial.load.targets import ALIASES
+
+    head, colon, value = name.partition(":")
+    return f"{ALIASES.get(head, head)}{colon}{value}"
