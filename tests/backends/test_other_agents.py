@@ -213,6 +213,29 @@ def test_pi_status_0_with_a_failed_last_answer_is_a_failure() -> None:
     assert read(Pi(), failed, {"type": "agent_end"}, {"type": "agent_start"}, pi_said("a"), {"type": "agent_end"}).outcome == "ok"
 
 
+def test_pi_an_answer_without_usage_where_others_had_theirs_was_cut() -> None:
+    cut = pi_said("The notes ar", usage={"input": 0, "output": 0})
+    run = read(Pi(base_url="http://127.0.0.1:9"), pi_said("a", "toolUse"), cut, {"type": "agent_end"})
+    assert (run.outcome, run.text) == ("infrastructure_error", "The notes ar")
+    assert "stream was cut" in (run.reason or "")
+
+
+@pytest.mark.parametrize(
+    ("made", "outcome"),
+    [
+        (Pi(model="anthropic/claude-sonnet-4-5"), "infrastructure_error"),
+        (Pi(model="m", base_url="http://127.0.0.1:9"), "ok"),
+        (Pi(model="anthropic/m", base_url="http://127.0.0.1:9"), "ok"),
+        (Pi(), "ok"),
+    ],
+)
+def test_pi_an_only_answer_without_usage_was_cut_where_the_provider_always_tells_it(made: Pi, outcome: str) -> None:
+    """Another endpoint may tell none at all: the run counts, with a warning."""
+    run = read(made, pi_said("The notes ar", usage={"input": 0, "output": 0}), {"type": "agent_end"})
+    assert run.outcome == outcome
+    assert any("stream was cut" in text for text in run.warnings) == (outcome == "ok")
+
+
 def test_pi_the_key_of_an_endpoint_is_a_name(bench: Any) -> None:
     made = Pi(model="m", base_url="http://127.0.0.1:9")
     provider = json.loads(made.home_files(bench.job())[".pi/agent/models.json"])["providers"]["endpoint"]

@@ -114,6 +114,12 @@ def test_requests_are_counted_as_the_server_saw_them(folder: str, scenario: str)
     assert run.timing.model_requests == seen - BESIDES.get(folder, 0)
 
 
+def test_qwen_an_answer_that_was_gone_on_with_after_a_break_is_told() -> None:
+    folder = next(name for name in EXPECTED if name.startswith("qwen"))
+    told = {name: any("broke off" in text for text in replayed(folder, name).warnings) for name in ("maxtok", "answer", "skill")}
+    assert told == {"maxtok": True, "answer": False, "skill": False}
+
+
 @pytest.mark.parametrize(("folder", "scenario"), ALL)
 def test_no_half_of_a_recording_raises(folder: str, scenario: str) -> None:
     backend = registry.get("backends", folder.split("/")[0])()

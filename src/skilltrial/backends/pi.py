@@ -24,6 +24,8 @@ _KEYS = {
     "openrouter": "OPENROUTER_API_KEY", "groq": "GROQ_API_KEY", "mistral": "MISTRAL_API_KEY", "xai": "XAI_API_KEY",
     "deepseek": "DEEPSEEK_API_KEY", "cerebras": "CEREBRAS_API_KEY", "zai": "ZAI_API_KEY",
 }  # fmt: skip
+_COUNTING = frozenset({"anthropic", "openai", "google", "openrouter"})
+"""Providers that close every answer with its usage."""
 _TOKENS = {"anthropic": ("ANTHROPIC_OAUTH_TOKEN",)}
 
 
@@ -92,16 +94,25 @@ class Pi(CommandLine):
         return f"/skill:{skill} {task}"
 
     def reader(self, skills: Sequence[str] = (), *, forced: bool = False) -> Reader:
-        return PiReader(skills, forced=forced)
+        reader = PiReader(skills, forced=forced)
+        reader.counted = not self.base_url and (self.model or "").partition("/")[0] in _COUNTING
+        return reader
 
 
 plugin = Pi
 
 
 class PiReader(Reader):
-    """`--mode json`. Status 0 on every failure; each answer of the model brings its own usage."""
+    """`--mode json`. Status 0 on every failure; each answer of the model brings its own usage.
+
+    A stream that was cut looks like an answer that ended: all that is missing is the usage, which comes last. Where answers
+    bring theirs, one without it is a cut one; an endpoint that never tells any leaves that open, and a warning says so.
+    """
 
     login_hint = _HINT
+    counted = False
+    """Answers are known to bring their usage."""
+    _CUT = "the last answer came without its usage, as one does whose stream was cut"
 
     def feed(self, line: bytes, at_s: float | None = None) -> tuple[Event, ...]:
         """Updates repeat all of a message that comes whole later, so they are not even parsed."""
@@ -132,11 +143,21 @@ class PiReader(Reader):
                 self._show("thinking", text_at(block, "thinking"))
         self.failure = None
         reason = text_at(message, "stopReason")
+        bare = not count_at(message, "usage", "output") and not count_at(message, "usage", "input")
+        if bare and reason == "stop":
+            self._without_usage()
         if reason in ("error", "aborted"):
             self.failure = Trouble(text_at(message, "errorMessage") or reason)
             self._fail(self.failure)
         elif reason == "length":
             self.failure = Trouble("the answer reached the model's limit of output", kind="length")
+
+    def _without_usage(self) -> None:
+        if self.counted or self.requests:
+            self.failure = Trouble(self._CUT)
+            self._fail(self.failure)
+        else:
+            self._warn(self._CUT)
 
     def _more(self, tokens: Any) -> None:
         """One answer more; a cost of nothing for tokens that were used is a price it does not know."""

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from skilltrial.backends._address import rooted
 from skilltrial.backends._command_line import CommandLine, abilities
-from skilltrial.backends._json_line import count_at, names_at, text_at
+from skilltrial.backends._json_line import at, count_at, names_at, text_at
 from skilltrial.backends._login import Doors, Kept, access_copy
 from skilltrial.backends._messages import MessagesReader
 from skilltrial.backends._stream import Reader
@@ -96,6 +96,11 @@ class QwenReader(MessagesReader):
     noise: ClassVar[re.Pattern[str] | None] = re.compile(
         r"^Warning: running headless|^Retrying provider attempt|^Could not parse message|^From chunk: |^Operation cancelled"
     )
+
+    def _system(self, record: dict[str, Any]) -> None:
+        super()._system(record)
+        if text_at(record, "subtype") == "retry" and at(record, "data", "preserveText") is True:
+            self._warn("an answer broke off and was gone on with, as at the model's limit of tokens: its text may repeat itself")
 
     def _inventory(self, record: dict[str, Any]) -> Inventory:
         """Skills stand among the commands, which is where a missing one shows."""
