@@ -176,13 +176,17 @@ def judge_of(item: TargetConfig) -> Target:
 
 def _judge(item: TargetConfig, config: Config, targets: Sequence[Planned], home: bool) -> Judge:
     options: JsonObject = dict(item.options)
-    if item.base_url:
-        options["base_url"] = item.base_url
-    if item.api_key_env:
-        options["api_key_env"] = item.api_key_env
+    fields = set(getattr(registry.get("backends", item.backend), "model_fields", {}))
+    for key in COMMON:
+        own = getattr(item, key)
+        if own in (None, (), {}):
+            continue
+        if key not in fields:
+            raise UsageError(f"the judge: {item.backend} has no option '{key}'")
+        options[key] = list(own) if isinstance(own, tuple) else own
     same = next((planned.target for planned in targets if planned.target.backend == item.backend == "openai"), None)
     if same and not (config.judge_base_url or item.base_url):
-        options = {**{key: same.options[key] for key in ("base_url", "api_key_env") if key in same.options}, **options}
+        options = {**{key: same.options[key] for key in ("base_url", "api_key_env", "headers") if key in same.options}, **options}
     if config.judge_base_url:
         options["base_url"] = config.judge_base_url
     if config.judge_api_key_env:
@@ -193,6 +197,8 @@ def _judge(item: TargetConfig, config: Config, targets: Sequence[Planned], home:
         value=item.model,
         options=options,
         params={**item.params, **config.judge_params},
+        env=item.env,
+        args=item.args,
         pricing=item.pricing or config.pricing.get(item.model or ""),
         timeout_s=item.timeout_s,
         deferred=registry.get("backends", item.backend).capabilities.deferred,
