@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from skilltrial.records.evidence import GitDelta
+from skilltrial.records.suite import FileRef, Tree
 
 
 def test_a_file_the_run_created_or_changed_exists(run: Any) -> None:
@@ -166,3 +167,37 @@ def test_a_run_that_touched_nothing_has_only_changed_what_it_may(run: Any) -> No
     assert run.grade("only_changed", run.view(), paths=[]).state == "passed"
     assert run.grade("only_changed", run.view(truncated=True), paths=["**"]).state == "ungraded"
     assert run.grade("only_changed", run.view(folder=False), paths=["**"]).state == "ungraded"
+
+
+# ---------------------------------------------------------------- a target that puts fixtures elsewhere
+LIES, SAID = "inputs/evals/files/src/a.py", "src/a.py"
+CHANGED = (("changed", {"changed": {LIES: b"new"}}), ("left alone", {}), ("deleted", {"deleted": [LIES]}))
+
+
+@pytest.mark.parametrize("path", [LIES, SAID])
+@pytest.mark.parametrize(("how", "delta"), CHANGED, ids=[how for how, _ in CHANGED])
+def test_a_fixture_is_found_by_the_name_the_suite_has_for_it_and_by_where_it_lies(
+    run: Any, path: str, how: str, delta: dict[str, Any]
+) -> None:
+    """Adapters get fixtures below `inputs/`; agent programs where the suite lays them: one suite holds for both."""
+    view = run.view(fixtures={LIES: b"old"}, **delta)
+    case = {"fixtures": Tree(digest="sha256:1", files=(FileRef(path="evals/files/src/a.py", size=3, digest="sha256:1"),))}
+    checks = {
+        "made": run.check("file_exists", id="made", path=path),
+        "gone": run.check("file_not_exists", id="gone", path=path),
+        "same": run.check("file_unchanged", id="same", path=path),
+        "only": run.check("only_changed", id="only", paths=[path]),
+        "text": run.check("file_contains", id="text", path=path, contains="n"),
+        "form": run.check("file_contains", id="form", path=path.replace("a.py", "*.py"), contains="new"),
+    }
+    found = {grade.check: grade.state for grade in run.grades(list(checks.values()), view, **case)}
+    passed = {"changed": {"made", "only", "text", "form"}, "left alone": {"same", "only"}, "deleted": {"gone", "only"}}[how]
+    assert {name for name, state in found.items() if state == "passed"} == passed
+    assert set(found.values()) == {"passed", "failed"}
+
+
+def test_a_file_beside_the_suites_own_name_is_meant_first(run: Any) -> None:
+    view = run.view(created={SAID: b"mine"}, fixtures={LIES: b"theirs"})
+    tree = Tree(digest="sha256:1", files=(FileRef(path="evals/files/src/a.py", size=3, digest="sha256:1"),))
+    check = run.check("file_contains", path=SAID, contains="mine")
+    assert run.grades([check], view, fixtures=tree)[0].state == "passed"

@@ -387,6 +387,7 @@ def test_arm_both_is_an_ordinary_check(write: Write) -> None:
         ({"type": "command"}, "check-option", "exactly one"),
         ({"type": "command", "argv": ["a"], "shell": "b"}, "check-option", "exactly one"),
         ({"type": "json_schema", "schema": 3}, "check-option", "json_schema"),
+        ({"type": "json_schema", "schema": {"type": "nonsense"}}, "check-schema", "nonsense"),
     ],
 )
 def test_a_wrong_check_is_named(write: Write, check: Any, rule: str, word: str) -> None:

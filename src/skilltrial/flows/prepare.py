@@ -11,7 +11,7 @@ from typing import NamedTuple
 from skilltrial import graders, load, store
 from skilltrial import plan as planning
 from skilltrial.errors import BadInput, UsageError
-from skilltrial.flows import choosing, git_state, packets, runner_scripts
+from skilltrial.flows import choosing, git_state, nothing_given, packets, runner_scripts
 from skilltrial.flows.newsroom import now
 from skilltrial.flows.targets import Planned, judge_for, judge_levelled, levelled, probe_all, resolve
 from skilltrial.records.config import Config
@@ -90,7 +90,8 @@ def plan_trial(
     """The plan for loaded skills and suites: targets, judge, refusals, probes."""
     config = git_state.with_source(config, Path.cwd(), machine)
     suites, aside = git_state.set_aside(material.suites, config, machine.environ)
-    material = material._replace(suites=suites, set_aside=(*material.set_aside, *aside))
+    suites, lost = nothing_given.set_aside(suites, config.source_repo)
+    material = material._replace(suites=suites, set_aside=(*material.set_aside, *aside, *lost))
     config = runner_scripts.found(config, suites, Path.cwd())
     targets = levelled(resolve(config, machine, say), config, machine, say)
     asked = any(graders.needs_judge(check) for suite in material.suites for case in suite.cases for check in case.checks)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import ClassVar
 
-from skilltrial.graders._source import clean, fits_form, fixtures, has_wildcards, sources
+from skilltrial.graders._source import called, clean, fits_form, fixtures, has_wildcards, sources
 from skilltrial.graders._verdict import ByType, Scene, Verdict
 from skilltrial.graders.text import any_of, holds
 from skilltrial.records.checks import FileText, OnlyChanged, PathOnly
 from skilltrial.records.evidence import Delta
 
+_AS_LAID: Mapping[str, str] = MappingProxyType({})
 _CUT = "the list of files was cut at a cap, so absence proves nothing"
+NOTHING = "'{}' is no fixture of this case, so there is nothing to compare it with"
+"""Why `file_unchanged` has no verdict on a path."""
 
 
 def _looked_up(path: str, scene: Scene) -> tuple[str, Delta] | Verdict:
@@ -23,8 +28,13 @@ def _looked_up(path: str, scene: Scene) -> tuple[str, Delta] | Verdict:
     return spot, delta
 
 
-def _fits(path: str, spot: str, options: PathOnly, folders: bool) -> bool:
-    """Whether `path` is the file meant, or one in the folder meant; with `anywhere`, in whatever folder that lies."""
+def _fits(path: str, spot: str, options: PathOnly, folders: bool, said: Mapping[str, str] = _AS_LAID) -> bool:
+    """Whether `path` is the file meant, or one in the folder meant; with `anywhere`, in whatever folder that lies.
+
+    `said`: what the suite calls files that lie elsewhere than it says.
+    """
+    if path in said and _fits(said[path], spot, options, folders):
+        return True
     if has_wildcards(spot):
         return fits_form(path, f"**/{spot}" if options.anywhere else spot)
     if options.anywhere:
@@ -39,9 +49,10 @@ def file_exists(options: PathOnly, scene: Scene) -> Verdict:
     if isinstance(found, Verdict):
         return found
     spot, delta = found
+    said = called(scene)
     for word, files in (("created", delta.created), ("changed", delta.changed)):
         for file in files:
-            if _fits(file.path, spot, options, options.path.endswith("/")):
+            if _fits(file.path, spot, options, options.path.endswith("/"), said):
                 return Verdict.passed(f"the run {word} '{file.path}'", f"{file.path} ({file.size:,} bytes)")
     return Verdict.ungraded(f"'{spot}': {_CUT}") if delta.truncated else Verdict.failed(_absence(spot, delta, scene))
 
@@ -67,7 +78,8 @@ def file_not_exists(options: PathOnly, scene: Scene) -> Verdict:
         return found
     spot, delta = found
     left = {file.path for file in (*delta.created, *delta.changed)} | fixtures(scene).keys()
-    there = next((path for path in sorted(left - set(delta.deleted)) if _fits(path, spot, options, folders=True)), None)
+    said = called(scene)
+    there = next((path for path in sorted(left - set(delta.deleted)) if _fits(path, spot, options, True, said)), None)
     if there:
         return Verdict.failed(f"'{there}' is there after the run", there)
     if delta.truncated:
@@ -81,9 +93,9 @@ def file_unchanged(options: PathOnly, scene: Scene) -> Verdict:
     if isinstance(found, Verdict):
         return found
     spot, delta = found
-    meant = {path for path in fixtures(scene) if _fits(path, spot, options, folders=True)}
+    meant = set(compared(options, fixtures(scene), called(scene)))
     if not meant:
-        return Verdict.ungraded(f"'{spot}' is no fixture of this case, so there is nothing to compare it with")
+        return Verdict.ungraded(NOTHING.format(spot))
     for word, paths in (("deleted", delta.deleted), ("changed", [file.path for file in (*delta.changed, *delta.created)])):
         if lost := sorted(meant & set(paths)):
             return Verdict.failed(f"the run {word} '{lost[0]}'", lost[0])
@@ -92,13 +104,21 @@ def file_unchanged(options: PathOnly, scene: Scene) -> Verdict:
     return Verdict.passed(f"'{spot}' is as it was delivered")
 
 
+def compared(options: PathOnly, given: Iterable[str], said: Mapping[str, str] = _AS_LAID) -> Iterable[str]:
+    """Of the files that lie there at the start, those that `file_unchanged` looks at. An unsound path means none."""
+    spot = clean(options.path)
+    return () if isinstance(spot, Verdict) else (path for path in given if _fits(path, spot, options, True, said))
+
+
 def only_changed(options: OnlyChanged, scene: Scene) -> Verdict:
     """Passed when the run touched nothing but files of these forms."""
     delta = scene.view.record.delta
     if delta is None:
         return Verdict.ungraded("this run had no folder to change files in")
     touched = sorted({file.path for file in (*delta.created, *delta.changed)} | set(delta.deleted))
-    beyond = [path for path in touched if not any(fits_form(path, form) for form in options.paths)]
+    said = called(scene)
+    names = ((path, {path, said.get(path, path)}) for path in touched)
+    beyond = [path for path, words in names if not any(fits_form(word, form) for word in words for form in options.paths)]
     wanted = ", ".join(options.paths) or "no file at all"
     if beyond:
         return Verdict.failed(f"the run touched {len(beyond)} other than {wanted}", ", ".join(beyond[:10]))

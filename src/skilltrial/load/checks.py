@@ -360,11 +360,27 @@ def _sound(kind: str, options: dict[str, Any], at: Pointer, notes: Notes) -> boo
     for place, pattern in _patterns(options):
         if why := patterns.fault(pattern):
             notes.error("check-pattern", f"'{shown(pattern)}' is no regular expression: {why}", (*at, *place))
+    if kind == "json_schema" and (why := _schema_fault(options["json_schema"])):
+        notes.error("check-schema", f"the schema itself is wrong: {why}", (*at, "json_schema"))
     if kind == "tool_call_count":
         _bounds(options, at, notes)
     if kind == "number" and (options.get("tolerance", 0) < 0 or options.get("relative", 0) < 0):
         notes.error("check-option", "a tolerance is 0 or more", at)
     return len(notes.problems) == before
+
+
+def _schema_fault(schema: dict[str, Any]) -> str | None:
+    """Why nothing can be checked against a JSON Schema, by the draft it names; None: it can."""
+    from jsonschema import Draft202012Validator, validators
+    from jsonschema.exceptions import SchemaError
+
+    try:
+        validators.validator_for(schema, default=Draft202012Validator).check_schema(schema)
+    except SchemaError as error:
+        return shown(error.message)
+    except RecursionError:
+        return "it is nested too deeply"
+    return None
 
 
 def _patterns(options: dict[str, Any]) -> Iterator[tuple[Pointer, str]]:

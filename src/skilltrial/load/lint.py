@@ -9,7 +9,7 @@ from typing import Any
 
 from skilltrial.load.document import shown
 from skilltrial.records.problems import Problem, Where
-from skilltrial.records.suite import Case, Check, Skill, Suite, landed
+from skilltrial.records.suite import Case, Check, Skill, Suite, landed, landing
 
 SHARED_WORDS = 8
 """So many words in a row in both the prompt and the skill give its rules to the baseline."""
@@ -75,6 +75,13 @@ def _checks(case: Case, read: Read) -> Iterator[Problem]:
             yield _problem(case, "same-assertion", f"{label} is asked twice", "keep one of the two")
         elif why := _true_already(case, check, read):
             yield _problem(case, "true-already", f"{label} {why}", "ask for something that only the work can bring about")
+        elif _names_nothing(case, check):
+            yield _problem(
+                case,
+                "no-such-fixture",
+                f"{label} names no file of this case",
+                "list the file under 'files'; only with --source-repo it may come from there",
+            )
         elif _cannot_fail(check):
             yield _problem(case, "cannot-fail", f"no output can fail {label}", "name what a wrong or missing result would lack")
 
@@ -95,6 +102,16 @@ def _echo_passes(case: Case) -> bool:
     """One check about form may well be true of the prompt; all of them together may not."""
     required = [check for check in case.checks if check.required]
     return all(check.options.get("path") is None and _holds(check, case.prompt) for check in required)
+
+
+def _names_nothing(case: Case, check: Check) -> bool:
+    """A check that a file is unchanged, by a plain path at which none of the case's files lies."""
+    path = check.options.get("path")
+    if check.type != "file_unchanged" or not isinstance(path, str) or check.options.get("anywhere") or {*"*?"} & set(path):
+        return False
+    plain = path.removeprefix("./").rstrip("/")
+    places = {landing(file.path, stage) for file in case.fixtures.files for stage in (case.stage, "inputs")}
+    return not any(place == plain or place.startswith(f"{plain}/") for place in places)
 
 
 def _cannot_fail(check: Check) -> bool:

@@ -100,9 +100,10 @@ def make(
     if judge is not None and pairs and judge.target.deferred:
         raise UsageError(f"--judge-mode pairwise: '{judge.target.name}' answers later", "name a --judge that answers at once")
     can = _in_pairs(cannot_grade) if pairs else cannot_grade
-    aside, ungradable = _gradable(safe_suites, able, can, judge is not None or options.grade_later)
+    earlier = tuple(_renamed(set_aside, known_cases))
+    aside, ungradable = _gradable(safe_suites, able, can, judge is not None or options.grade_later, earlier)
     ungradable = () if pairs else ungradable  # two answers can always be compared
-    aside = (*_renamed(set_aside, known_cases), *aside)
+    aside = (*earlier, *aside)
     gate = settings.gate_of(config, safe_suites)
     gates = settings.gates_of(config, gate, settings.skill_names(skills, safe_skills))
     plan = Plan(
@@ -216,9 +217,13 @@ def _judged(judge: Judge | None, targets: Sequence[Target]) -> Judge | None:
 
 
 def _gradable(
-    suites: Sequence[Suite], able: Mapping[str, Capabilities], cannot_grade: CannotGrade, judged: bool
+    suites: Sequence[Suite],
+    able: Mapping[str, Capabilities],
+    cannot_grade: CannotGrade,
+    judged: bool,
+    earlier: Sequence[SetAside],
 ) -> tuple[tuple[SetAside, ...], tuple[Ungradable, ...]]:
-    """Checks that nobody can grade here, and cases of which no required check is left."""
+    """Checks that nobody can grade here, and cases of which no required check is left; `earlier` took some away already."""
     aside: list[SetAside] = []
     ungradable: list[Ungradable] = []
     for suite in suites:
@@ -226,7 +231,8 @@ def _gradable(
             why = {check.id: {name: cannot_grade(check, has, judged) for name, has in able.items()} for check in case.checks}
             for check, reasons in why.items():
                 aside += _set_aside(suite.skill, case.id, check, reasons)
-            ungradable += _left_without(suite.skill, case, why, able)
+            gone = tuple(row.reason for row in earlier if (row.skill, row.case) == (suite.skill, case.id))
+            ungradable += _left_without(suite.skill, case, why, able, gone)
     return tuple(aside), tuple(ungradable)
 
 
@@ -240,10 +246,10 @@ def _in_pairs(cannot_grade: CannotGrade) -> CannotGrade:
 
 
 def _left_without(
-    skill: str, case: Case, why: Mapping[str, Mapping[str, str | None]], targets: Iterable[str]
+    skill: str, case: Case, why: Mapping[str, Mapping[str, str | None]], targets: Iterable[str], gone: Sequence[str]
 ) -> Iterator[Ungradable]:
     for target in targets:
-        if reason := _nothing_left(case, {check: reasons[target] for check, reasons in why.items()}):
+        if reason := _nothing_left(case, {check: reasons[target] for check, reasons in why.items()}, gone):
             yield Ungradable(skill, case.id, target, reason)
 
 
@@ -257,8 +263,10 @@ def _set_aside(skill: str, case: str, check: str, why: Mapping[str, str | None])
             yield SetAside(check=check, skill=skill, case=case, target=target, reason=reason)
 
 
-def _nothing_left(case: Case, why: Mapping[str, str | None]) -> str | None:
+def _nothing_left(case: Case, why: Mapping[str, str | None], gone: Sequence[str]) -> str | None:
     required = [check for check in case.checks if check.required]
+    if not required and gone:
+        return "; ".join(dict.fromkeys(gone))
     if not required:
         return (
             "it has no required check, no rubric and no expected output" if not case.checks else "none of its checks is required"
