@@ -171,3 +171,9 @@ def test_what_the_runs_of_a_tree_cost_is_totalled_where_it_lies_and_once_importe
     skilltrial("import", DATA / "handbook")
     for said in (skilltrial("report", DATA / "handbook", "--format", "json"), skilltrial("report", "--format", "json")):
         assert [said.json["totals"][key] for key in keys] == pytest.approx([8, 9600, 2800, 0.08, 8])
+
+
+@pytest.mark.parametrize("format_", ["text", "markdown"])
+def test_failures_of_a_baseline_alone_are_not_said_to_be_with_the_skill(skilltrial: Callable[..., Said], format_: str) -> None:
+    said = skilltrial("report", DATA / "sab" / "task-harness-axis-with-errors", "--format", format_)
+    assert "1 run failed without a skill" in said.out

@@ -152,3 +152,10 @@ def failing(view: ExperimentView | None, cells: frozenset[str]) -> dict[str, Res
             if len(found) == len(cells):
                 break
     return found
+
+
+def failed_title(summary: Summary) -> str:
+    """`3 runs failed with the skill`; without it where only a baseline ran."""
+    arms = {row.cell.split("/")[3] for row in summary.failures}
+    side = "without a skill" if arms == {"without_skill"} else "with the skill"
+    return f"{words.many(len(summary.failures), 'run')} failed {side}"

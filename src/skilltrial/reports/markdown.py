@@ -145,8 +145,7 @@ def _failures(summary: Summary, view: ExperimentView | None) -> Iterator[str]:
     parts = ["\n".join(_failure(row, results.get(row.cell), book)) for row in shown]
     if len(shown) < len(summary.failures):
         parts.append(f"… {len(summary.failures) - len(shown):,} more")
-    title = f"{words.many(len(summary.failures), 'run')} failed with the skill"
-    yield f"<details><summary>{title}</summary>\n\n" + "\n\n".join(parts) + "\n\n</details>"
+    yield f"<details><summary>{_reading.failed_title(summary)}</summary>\n\n" + "\n\n".join(parts) + "\n\n</details>"
 
 
 def _failure(row: FailureRow, result: Result | None, book: _reading.Book | None) -> Iterator[str]:

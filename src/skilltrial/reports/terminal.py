@@ -233,7 +233,7 @@ def _failures(summary: Summary, view: ExperimentView | None, show_evidence: bool
     shown = summary.failures if verbose else summary.failures[:MOST_FAILURES]
     results = _reading.failing(view, frozenset(row.cell for row in shown))
     book = _reading.Book(view.plan) if view else None
-    yield Text(f"{words.many(len(summary.failures), 'run')} failed with the skill", style="bold")
+    yield Text(_reading.failed_title(summary), style="bold")
     for row in shown:
         yield from _failure(row, results.get(row.cell), book, show_evidence)
     if len(shown) < len(summary.failures):
