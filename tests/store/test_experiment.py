@@ -112,6 +112,20 @@ def test_the_newest_complete_grading_wins_and_older_ones_can_be_listed(make: Mak
     assert [line.number for line in view.gradings(first(view))] == [1, 2, 3, 4]
 
 
+def test_replaced_gradings_are_kept_at_hand_where_a_judge_was_paid_for_them(make: Make) -> None:
+    experiment = make()
+    cell = planned(experiment)[0]
+    evidence = experiment.append_evidence(run_of(cell)).digest
+    for number, ask in enumerate((True, False, True, False), 1):
+        experiment.append_grading(grades_of(cell, evidence, ask=ask, number=number), 1)
+    assert [line.number for line in first(experiment).regraded] == [1, 3]
+    new = experiment.append_evidence(run_of(cell, attempt=2)).digest
+    experiment.append_grading(grades_of(cell, new, number=5), 2)
+    for view in (experiment, again(experiment)):
+        assert [line.number for line in first(view).regraded] == [1, 3]
+        assert [line.number for line in view.gradings(first(view))] == [1, 2, 3, 4, 5]
+
+
 def test_the_judges_calls_lie_in_the_pack_and_are_summed_in_the_journal(make: Make) -> None:
     experiment = make()
     cell = planned(experiment)[0]

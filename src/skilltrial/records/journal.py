@@ -104,4 +104,4 @@ class Result(NamedTuple):
     """The newest complete one about that evidence; None: not graded."""
     superseded: tuple[EvidenceLine, ...] = ()
     regraded: tuple[GradingLine, ...] = ()
-    """Gradings that a later one replaced; what their judge calls took still counts in the totals."""
+    """Gradings that a later one replaced and for which the judge was asked: what its calls took still counts in the totals."""

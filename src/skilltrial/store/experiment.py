@@ -103,7 +103,7 @@ class Experiment(Reading):
             line = _grading_line(grading, attempt, counted, usage, asked, packed)
             spot = writer.step(line.to_json(), durable)
             self._index.took(usage.cost_usd if usage else None, asked)
-            self._index.saw_grading(number, spot, grading.evidence, complete(grading.grades), counted)
+            self._index.saw_grading(number, spot, grading.evidence, complete(grading.grades), counted, bool(asked or usage))
         return line
 
     def append_comparison(

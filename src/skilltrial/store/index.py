@@ -15,6 +15,9 @@ AGAIN = frozenset({"infrastructure_error", "harness_error"})
 """Outcomes that say nothing of the agent: such a cell is run again."""
 Need = Literal["nothing", "run", "grade"]
 NEEDS: tuple[Need, ...] = ("nothing", "run", "grade")
+OldKind = Literal["evidence", "unjudged", "judged"]
+_GRADES: tuple[OldKind, OldKind] = ("unjudged", "judged")
+"""Gradings by whether the judge was asked."""
 
 
 class Spot(NamedTuple):
@@ -65,7 +68,8 @@ class Index:
         self._attempts = array("H", bytes(2 * count))
         self._outcome = bytearray(count)  # 0: no counted evidence, else 1 + place in OUTCOMES
         self._complete = bytearray(count)
-        self._older: dict[int, list[tuple[str, Spot]]] = {}
+        self._judged = bytearray(count)  # 1: the judge was asked for this grading
+        self._older: dict[int, list[tuple[OldKind, Spot]]] = {}
         self.spent = Spent(0.0, 0)
         self.comparisons: list[Spot] = []
         self.stops: list[Spot] = []
@@ -93,23 +97,34 @@ class Index:
         if not counted or outcome not in OUTCOMES:
             self._older.setdefault(number, []).append(("evidence", spot))
             return
-        for kind, old in (("evidence", self.evidence(number)), ("grades", self.grading(number))):
-            if old is not None:
-                self._older.setdefault(number, []).append((kind, old))
+        if self._size[number]:
+            self._set_aside(number)
         self._at[number], self._size[number] = spot
         self._graded_size[number] = self._complete[number] = 0
         self._evidence[number] = _fingerprint(digest)
         self._outcome[number] = 1 + OUTCOMES.index(outcome)
 
-    def saw_grading(self, number: int, spot: Spot, evidence: str, whole: bool, counted: bool) -> None:
-        """The newest complete grading of the counted evidence wins; an incomplete one stands in while there is none."""
+    def saw_grading(self, number: int, spot: Spot, evidence: str, whole: bool, counted: bool, judged: bool) -> None:
+        """The newest complete grading of the counted evidence wins; an incomplete one stands in while there is none.
+
+        `judged`: the judge was asked for it.
+        """
         if not counted or not self.is_about(number, evidence) or (self._complete[number] and not whole):
-            self._older.setdefault(number, []).append(("grades", spot))
+            self._older.setdefault(number, []).append((_GRADES[judged], spot))
             return
         if (old := self.grading(number)) is not None:
-            self._older.setdefault(number, []).append(("grades", old))
+            self._older.setdefault(number, []).append((_GRADES[self._judged[number]], old))
         self._graded_at[number], self._graded_size[number] = spot
         self._complete[number] = whole
+        self._judged[number] = judged
+
+    def _set_aside(self, number: int) -> None:
+        """What a cell had until now does not count any more."""
+        evidence, grading, older = self.evidence(number), self.grading(number), self._older.setdefault(number, [])
+        if evidence is not None:
+            older.append(("evidence", evidence))
+        if grading is not None:
+            older.append((_GRADES[self._judged[number]], grading))
 
     def took(self, cost_usd: float | None, calls: int) -> None:
         self.spent = Spent(self.spent.cost_usd + (cost_usd or 0.0), self.spent.calls + calls)
@@ -125,9 +140,10 @@ class Index:
     def grading(self, number: int) -> Spot | None:
         return Spot(self._graded_at[number], self._graded_size[number]) if self._graded_size[number] else None
 
-    def older(self, number: int, kind: str) -> tuple[Spot, ...]:
+    def older(self, number: int, *kinds: OldKind) -> tuple[Spot, ...]:
         """Lines that do not count, in the journal's order."""
-        return tuple(sorted(spot for what, spot in self._older.get(number, ()) if what == kind))
+        older = self._older.get(number)
+        return tuple(sorted(spot for kind, spot in older if kind in kinds)) if older else ()
 
     def attempts(self, number: int) -> int:
         """Highest attempt so far; 0: never run."""

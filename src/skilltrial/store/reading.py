@@ -138,7 +138,7 @@ class Reading:
             return ()
         with self._guard:
             now = self._index.grading(number)
-            spots = sorted([*self._index.older(number, "grades"), *([now] if now else [])])
+            spots = sorted([*self._index.older(number, "judged", "unjudged"), *([now] if now else [])])
         return tuple(self._lines(GradingLine, spots))
 
     def blob(self, digest: str) -> bytes | None:
@@ -206,14 +206,13 @@ class Reading:
         with self._guard:
             at, grading = self._index.evidence(number), self._index.grading(number)
             older = self._index.older(number, "evidence")
-            regraded = self._index.older(number, "grades")
-        return Result(
-            cell,
-            self._line(EvidenceLine, at) if at else None,
-            self._line(GradingLine, grading) if grading else None,
-            tuple(line.model_copy(update={"counted": False}) for line in self._lines(EvidenceLine, older)),
-            tuple(self._lines(GradingLine, regraded)),
-        )
+            regraded = self._index.older(number, "judged")
+        line = self._line(EvidenceLine, at) if at else None
+        grades = self._line(GradingLine, grading) if grading else None
+        if not (older or regraded):
+            return Result(cell, line, grades)
+        superseded = tuple(line.model_copy(update={"counted": False}) for line in self._lines(EvidenceLine, older))
+        return Result(cell, line, grades, superseded, tuple(self._lines(GradingLine, regraded)))
 
     def _lines(self, kind: type[T], spots: Iterable[Spot]) -> Iterator[T]:
         return (line for spot in spots if (line := self._line(kind, spot)))

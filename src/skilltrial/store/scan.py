@@ -88,7 +88,8 @@ def _take(raw: bytes, spot: Spot, index: Index, folder: Path, packs: dict[str, i
         return False
     if head.kind == "grades":
         index.took(head.judge_usage.cost_usd if head.judge_usage else None, head.judge_calls)
-        index.saw_grading(number, spot, head.evidence, complete(head.grades), head.counted)
+        judged = bool(head.judge_calls or head.judge_usage)
+        index.saw_grading(number, spot, head.evidence, complete(head.grades), head.counted, judged)
         return True
     index.took(head.usage.cost_usd, 1)
     if packs is not None and not _in_pack(head, folder, packs):
