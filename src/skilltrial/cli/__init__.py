@@ -40,6 +40,11 @@ MORE = {
     "schema": "JSON Schemas of all files.",
 }
 ALIASES = {"doctor": "agents"}
+THEIRS = {
+    "run-all": "run FOLDER", "validate-all": "validate FOLDER", "report-all": "report", "portfolio": "list --portfolio",
+    "archive-run": "export --format archive", "rerun-failed": "run --last-failed",
+}  # fmt: skip
+"""Commands of agent-skill-eval, and what does the same here."""
 MODULES = {"list": "list_", "import": "import_"}
 
 
@@ -63,6 +68,8 @@ class Commands(click.Group):
         except click.UsageError as error:
             from difflib import get_close_matches
 
+            if args[0] in THEIRS:
+                raise click.UsageError(f"{error.message} It is `skilltrial {THEIRS[args[0]]}` here.", ctx) from None
             close = get_close_matches(args[0], [*FIRST, *MORE, *ALIASES], 1)
             if not close:
                 raise
@@ -76,7 +83,7 @@ class Commands(click.Group):
 
 
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(VERSION, "-V", "--version", message="skilltrial %(version)s")
+@click.version_option(VERSION, "-V", "-v", "--version", message="skilltrial %(version)s")
 @click.option("--repo-root", metavar="DIR", hidden=True)
 @click.pass_context
 def skilltrial(context: click.Context, repo_root: str | None) -> None:
@@ -97,6 +104,9 @@ def exit_code_of(args: list[str] | None = None) -> int:
         result: Any = skilltrial.main(args=args, standalone_mode=False)
     except click.exceptions.Exit as exit_:
         return exit_.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        return 0
     except click.ClickException as error:
         error.show(sys.stderr)
         return 2

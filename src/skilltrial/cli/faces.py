@@ -40,12 +40,18 @@ def put(text: str, *, err: bool = False, color: bool | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2 if err else 1)
 
 
+def _environment() -> dict[str, str]:
+    """The caller's variables, and those of the files named with `--env-file` where the caller has none of that name."""
+    context = click.get_current_context(silent=True)
+    return {**(context.meta.get("skilltrial.env_file", {}) if context else {}), **os.environ}
+
+
 @dataclass
 class Session:
     """One call of the command line."""
 
     cwd: Path = field(default_factory=Path.cwd)
-    environ: dict[str, str] = field(default_factory=lambda: dict(os.environ))
+    environ: dict[str, str] = field(default_factory=lambda: _environment())
     logging: LoggingConfig | None = None
     """How much is said; None until the settings are read."""
 
@@ -128,6 +134,8 @@ class Session:
         path = Path(self.cwd, which)
         if (path / "experiment.json").is_file():
             return path
+        if which == "latest" and workspace and (Path(self.cwd, workspace) / "experiment.json").is_file():
+            return Path(self.cwd, workspace)  # agent-skill-eval's `grade -w` names the iteration itself
         if path.is_dir() and (tree := formats.find(path)) is not None:
             raise UsageError(
                 f"{path} is a result tree of {tree.format.name}, which is only read",

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 @click.option("--workspace", "-w", metavar="DIR", help="Where experiments are.")
 @click.option("--judge", metavar="BACKEND:VALUE", help="Ask this judge about every rubric; without it their verdicts stay.")
 @click.option("--grader-model", hidden=True)
+@click.option("--grader-key-file", hidden=True)
+@click.option("--grader-openwebui", is_flag=True, default=None, hidden=True)
+@click.option("--recompute-benchmark", is_flag=True, expose_value=False, hidden=True)
+@options.env_file
 @click.option("--judge-base-url", "--grader-base-url", metavar="URL", help="The judge's endpoint.")
 @click.option("--judge-api-key-env", metavar="NAME", help="Variable that holds the judge's key.")
 @click.option("--judge-param", "judge_params", multiple=True, metavar="K=V", help="Request parameter of the judge; repeatable.")

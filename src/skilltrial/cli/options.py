@@ -38,8 +38,23 @@ def seconds(text: str) -> float:
     return value
 
 
+ENV_FILE = "skilltrial.env_file"
 COUNT = click.IntRange(min=1)
 SHARE = click.FloatRange(-1, 1)
+
+
+def env_file(function: F) -> F:
+    """`--env-file FILE`: variables for this call, where the environment has none of that name."""
+
+    def keep(context: click.Context, _param: click.Parameter, files: tuple[str, ...]) -> None:
+        from skilltrial.system import env_files
+
+        for name in files:
+            for key, value in env_files.read(Path(name)).items():
+                context.meta.setdefault(ENV_FILE, {}).setdefault(key, value)
+
+    about = "Variables such as keys from a file of NAME=value lines; repeatable. A .env is read only when named."
+    return click.option("--env-file", multiple=True, metavar="FILE", expose_value=False, callback=keep, help=about)(function)
 
 
 def skill_options(function: F) -> F:
@@ -62,6 +77,7 @@ def skill_options(function: F) -> F:
         click.option("--config", "config_file", metavar="FILE", help="Settings; default: skilltrial.yaml here or above."),
         click.option("--no-config", is_flag=True, help="Read no settings file."),
         click.option("--strict", is_flag=True, default=None, help="Refuse skills that break the standard's rules."),
+        click.option("--root", "-r", "roots", multiple=True, hidden=True, metavar="DIR"),
         click.option("--skip-invalid", is_flag=True, default=None, help="Leave invalid skills out instead of stopping."),
         click.option("--prose-checks", type=click.Choice(["auto", "ase", "off"]), help="Turn known sentences into checks."),
         click.option("--stage", type=click.Choice(["flat", "keep", "inputs"]), help="Where fixtures land."),
@@ -71,7 +87,7 @@ def skill_options(function: F) -> F:
 def target_options(function: F) -> F:
     """What runs the tasks, and who judges."""
     return _stack(
-        runtimes.options(function),
+        env_file(runtimes.options(function)),
         click.option("--target", "-t", "targets", multiple=True, metavar="BACKEND[:VALUE]", help="What runs the tasks: openai:gpt-5-mini, local, adapter:./x.py, …; repeatable."),
         click.option("--agent", "-a", "targets_agent", multiple=True, hidden=True),
         click.option("--runners", hidden=True),
@@ -89,6 +105,8 @@ def target_options(function: F) -> F:
         click.option("--temperature", type=float, hidden=True),
         click.option("--judge", metavar="BACKEND:VALUE|none", help="Who grades rubrics; default: the first target's own model."),
         click.option("--grader-model", hidden=True),
+        click.option("--grader-key-file", hidden=True, metavar="FILE"),
+        click.option("--grader-openwebui", is_flag=True, default=None, hidden=True),
         click.option("--judge-base-url", "--grader-base-url", metavar="URL", help="The judge's endpoint."),
         click.option("--judge-api-key-env", metavar="NAME", help="Variable that holds the judge's key."),
         click.option("--judge-param", "judge_params", multiple=True, metavar="K=V", help="Request parameter of the judge; repeatable."),
@@ -122,6 +140,7 @@ def trial_options(function: F) -> F:
         click.option("--shard", metavar="I/N", help="Only part I of N, from 1, by block."),
         click.option("--run-id", metavar="NAME", help="Name of the experiment's folder."),
         click.option("--workspace", "-w", "--output-root", "workspace", metavar="DIR", help="Where experiments go (skilltrial-workspace)."),
+        click.option("--cleanup", is_flag=True, default=None, help="Remove what runs left behind right after."),
         click.option("--keep-workspaces", type=click.Choice(["never", "failed", "all"]), help="Keep what runs left behind."),
         click.option("--workspaces-dir", metavar="DIR", help="Where runs take place."),
         click.option("--tree/--no-tree", default=None, help="Write a folder per cell."),
@@ -253,7 +272,7 @@ def from_options(values: dict[str, Any], cwd: Path, say: Callable[[str], None]) 
         )
     folders, names = _skills(given.get("skills", ()), cwd)
     fields: dict[str, Any] = {name: given[name] for name in _SAME if name in given}
-    fields["paths"] = tuple(str(Path(cwd, path)) for path in given.get("paths", ())) + folders
+    fields["paths"] = tuple(str(Path(cwd, path)) for path in (*given.get("paths", ()), *given.get("roots", ()))) + folders
     fields["skill_names"] = names
     fields["evals"] = tuple(str(Path(cwd, path)) for path in given.get("evals", ()))
     if not fields["paths"] and not fields["evals"]:
@@ -410,8 +429,9 @@ def _judge(given: dict[str, Any], say: Callable[[str], None]) -> dict[str, Any]:
     from skilltrial.load.targets import parse_target
 
     found: dict[str, Any] = {}
+    _refuse_grader(given)
     text = given.get("judge", given.get("grader_model"))
-    if text == "none":
+    if text in ("none", ""):
         found["judge"] = "none"
     elif text is not None:
         found["judge"], note = parse_target(text)
@@ -420,6 +440,20 @@ def _judge(given: dict[str, Any], say: Callable[[str], None]) -> dict[str, Any]:
     if "judge_params" in given:
         found["judge_params"] = _pairs(given["judge_params"], "--judge-param")
     return found
+
+
+def _refuse_grader(given: dict[str, Any]) -> None:
+    """agent-skill-eval's ways to a judge that have another form here."""
+    if "grader_key_file" in given:
+        raise UsageError(
+            "--grader-key-file: keys are taken from variables, whose names are stored and whose values never are",
+            f"JUDGE_KEY=$(cat {given['grader_key_file']}) skilltrial … --judge-api-key-env JUDGE_KEY, or --env-file FILE",
+        )
+    if given.get("grader_openwebui"):
+        raise UsageError(
+            "--grader-openwebui: name the endpoint and the model",
+            "--judge openai:MODEL --judge-base-url http://localhost:8080/api --judge-api-key-env NAME",
+        )
 
 
 def _common(given: dict[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from skilltrial.cli.faces import Session, say
 @click.command("resume")
 @click.argument("experiment", default="latest")
 @click.option("--workspace", "-w", metavar="DIR", help="Where experiments are.")
+@options.env_file
 @options.output_options
 def command(experiment: str, workspace: str | None, **values: Any) -> int:
     """Run only what is missing of EXPERIMENT (a folder, N, latest or previous).

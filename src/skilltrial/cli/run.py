@@ -79,6 +79,8 @@ def finish(
     except Interrupted:
         end_in_peace()
         raise
+    if values.get("cleanup"):
+        _clean(session, experiment)
     summary = trial.conclude(experiment, session.machine, ran=True)
     trial.write_outputs(config.report.output, summary, experiment, session.redactor)
     layout.write(summary, experiment, session.redactor, session.say)
@@ -97,6 +99,17 @@ def finish(
         page = Path("report", "index.html") if experiment.plan.options.report_html else Path("report.md")
         session.say(f"report: {experiment.folder / page}")
     return summary.gate.exit_code
+
+
+def _clean(session: Session, experiment: Experiment) -> None:
+    """`cleanup` of what this experiment left behind."""
+    from skilltrial.flows import leftovers
+
+    done = leftovers.clean(experiment.folder, session.environ)
+    for name in done.removed:
+        session.say(f"removed {name}")
+    for name in done.refused:
+        session.say(f"left alone: {name}")
 
 
 def end_in_peace() -> None:

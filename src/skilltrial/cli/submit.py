@@ -23,6 +23,7 @@ from skilltrial.cli.faces import Session, put, say
     help="FILE answers PACKET; for the others answer.md in the packet's folder counts; repeatable.",
 )
 @click.option("--list", "list_", is_flag=True, help="Only print the folders of the packets that wait.")
+@options.env_file
 @options.output_options
 def command(experiment: str, workspace: str | None, answers: tuple[tuple[str, str], ...], list_: bool, **values: Any) -> int:
     """Take the answers to the packets of EXPERIMENT (a folder, N, latest or previous), then grade and report.

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 @click.option("--eval-id", metavar="ID", help="Only this case.")
 @click.option("--library", is_flag=True, default=None, help="Take every child folder as a skill.")
 @click.option("--prose-checks", type=click.Choice(["auto", "ase", "off"]), help="Turn known sentences into checks.")
-@click.option("--format", "-f", "format_", type=click.Choice(["text", "json", "sarif", "github"]), default="text")
+@click.option("--root", "-r", "roots", multiple=True, hidden=True, metavar="DIR")
+@click.option("--format", "-f", "format_", type=click.Choice(["text", "table", "json", "sarif", "github"]), default="text")
 @click.option("--quiet", "-q", is_flag=True, help="Only errors and warnings.")
 def command(
     paths: tuple[str, ...],
@@ -39,6 +40,7 @@ def command(
     eval_id: str | None,
     library: bool | None,
     prose_checks: Any,
+    roots: tuple[str, ...],
     format_: str,
     quiet: bool,
 ) -> int:
@@ -55,7 +57,7 @@ def command(
 
     config = Config(prose_checks=prose_checks, library=library)
     chosen: Any = "strict" if strict else level
-    paths = paths or handbook_skills(Path.cwd(), always=True)
+    paths = (*paths, *roots) or handbook_skills(Path.cwd(), always=True)
     found = validate.examine(paths, Path.cwd(), chosen, profile, suite_only, eval_id, config)
     problems = [*found.problems, *found.advice]
     shown = [problem for problem in problems if not (quiet and problem.severity == "info")]
@@ -138,4 +140,4 @@ def _sarif_result(problem: Problem) -> dict[str, Any]:
     }
 
 
-RENDER = {"text": as_text, "json": as_json, "github": as_github, "sarif": as_sarif}
+RENDER = {"text": as_text, "table": as_text, "json": as_json, "github": as_github, "sarif": as_sarif}
