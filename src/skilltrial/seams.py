@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 from skilltrial.records.evidence import AgentRun, Event, Evidence, Usage
 from skilltrial.records.grades import Comparison, Grade
 from skilltrial.records.journal import Result
+from skilltrial.records.mocks import MockServer
 from skilltrial.records.news import News
 from skilltrial.records.plan import Cell, Plan
 from skilltrial.records.problems import Problem
@@ -193,6 +194,7 @@ class Capabilities(Record):
     turns: bool = False
     reasoning: bool = False
     mcp: bool = False
+    """Can be given MCP servers."""
     judge: bool = False
     """Can be the judge."""
     paid: bool = True
@@ -231,6 +233,8 @@ class Job:
     params: JsonObject = field(default_factory=dict)
     tools: tuple[JsonObject, ...] = ()
     tool_choice: Any = None
+    mocks: tuple[MockServer, ...] = ()
+    """Stand-in MCP servers, for backends that have MCP."""
     json_schema: JsonObject | None = None
     """Ask for JSON of this shape where the target can."""
     forced: bool = False
@@ -467,7 +471,7 @@ class Report(Protocol):
 
 
 class Listener(Protocol):
-    """News while it runs."""
+    """News while it runs. One that has `pause()` too is told when nothing more is waiting for now."""
 
     def hear(self, news: News) -> None: ...
 

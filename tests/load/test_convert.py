@@ -56,6 +56,10 @@ SUITES: dict[str, dict[str, Any]] = {
         "evals/two/case.yaml": "name: second\nexecution: {prompt: p, timeout_seconds: 9.5}\ncontext: {add_dirs: [fixture, ../shared]}\nexpected_outcome: Fine.\ndescription: d\n",
         "evals/two/fixture/a/b.txt": "b",
         "evals/shared/c.bin": b"\xff\x00",
+        "evals/mocks/tracker/list_issues.md": "---\nexpect: {state: open}\n---\n{{file:a.txt}}\n",
+        "evals/mocks/tracker/close.md": "Closed.\n",
+        "evals/mocks/tracker/a.txt": "PLUM-7",
+        "evals/one/graders/asked.md": "---\ntype: regex\ntarget: mock_calls\npattern: list_issues\n---\n",
     },
     "scenarios": {
         "tests/eval.yaml": """\

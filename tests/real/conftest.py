@@ -15,6 +15,7 @@ from skilltrial import registry, workspaces
 from skilltrial.records.evidence import AgentRun
 from skilltrial.records.plan import Target
 from skilltrial.records.suite import EMPTY_TREE, Limits
+from skilltrial.sandboxes import programs
 from skilltrial.seams import Access
 
 TESTS = Path(__file__).parents[1]
@@ -64,11 +65,20 @@ def run_once(
     """`run_once(program, scene, seconds, level, **limits)` runs a program through its backend, in a workspace of its own."""
     from scripted.programs import MODELS, path_for
 
-    def one(program: str, scene: Any, seconds: float = 90.0, level: str = "none", network: str = "on", **limits: Any) -> Ended:
+    def one(
+        program: str,
+        scene: Any,
+        seconds: float = 90.0,
+        level: str = "none",
+        network: str = "on",
+        mocks: tuple[Any, ...] = (),
+        **limits: Any,
+    ) -> Ended:
         server = model(scene)
         monkeypatch.setenv("PATH", path_for(program))
         target = Target(name="t", backend=program, value=MODELS[program], options={"base_url": server.url})
         backend, machine = registry.get("backends", program).from_target(target), machine_with(PATH=path_for(program))
+        python = programs.needs(Path(sys.executable), path_for(program)) if mocks else ()
         with ExitStack() as stack:
             workspace = stack.enter_context(
                 workspaces.fresh(
@@ -79,13 +89,15 @@ def run_once(
                     skills=(),
                     skill_dir=None,
                     blobs=blobs,
-                    access=Access(network, backend.installation(machine), hosts=backend.hosts()),
+                    access=Access(network, (*backend.installation(machine), *python), hosts=backend.hosts()),
                     git=True,
                     memory=getattr(backend, "memory", True),
                 )
             )
             runner = stack.enter_context(backend.open(machine))
-            job = new_job("Do what is to be done.", place=workspace.place, limits=Limits(timeout_s=seconds, **limits))
+            job = new_job(
+                "Do what is to be done.", place=workspace.place, limits=Limits(timeout_s=seconds, **limits), mocks=mocks
+            )
             run = runner.run(job, new_watch(seconds))
             assert not working_in(workspace.root), "processes outlived the run"
             assert not Path("/tmp/.git").exists(), "it made all of /tmp look like a repository"

@@ -29,7 +29,8 @@ def _tools(offered: Any) -> Iterator[Tool]:
     """Functions; those of a namespace too, built-in ones by their type."""
     for tool in offered:
         if tool.get("type") == "namespace":
-            yield from _tools(tool.get("tools") or ())
+            server = f"{tool['name']}::" if str(tool.get("name")).startswith("mcp__") else ""
+            yield from (Tool(f"{server}{one.name}", one.schema) for one in _tools(tool.get("tools") or ()))
         else:
             yield Tool(tool.get("name") or tool["type"], tool.get("parameters") or {})
 
@@ -40,9 +41,10 @@ def whole(turn: Turn, asked: Asked, new_id: str) -> dict[str, Any]:
         content = [{"type": "output_text", "text": turn.text, "annotations": []}]
         items.append({"type": "message", "id": f"msg_{new_id}", "status": "completed", "role": "assistant", "content": content})
     for number, call in enumerate(turn.calls):
+        server, _, name = call.tool.rpartition("::")
         items.append(
-            {"type": "function_call", "id": f"fc_{new_id}{number}", "call_id": f"call_{new_id}{number}", "name": call.tool,
-             "arguments": call.json, "status": "completed"}
+            {"type": "function_call", "id": f"fc_{new_id}{number}", "call_id": f"call_{new_id}{number}", "name": name,
+             **({"namespace": server} if server else {}), "arguments": call.json, "status": "completed"}
         )  # fmt: skip
     usage = {
         "input_tokens": INPUT_TOKENS, "input_tokens_details": {"cached_tokens": CACHED_TOKENS}, "output_tokens": OUTPUT_TOKENS,

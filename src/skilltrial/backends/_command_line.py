@@ -178,6 +178,8 @@ class CommandLine(Record):
         if not job.judging:
             yield from (f"no setting for '{name}': it is not passed on" for name in sorted(job.params))
             yield from ("no way to add tools to its own",) if job.tools else ()
+            if job.mocks and not (job.own_home and able.mcp):
+                yield "no way to be given MCP servers here: those of the case are not started"
 
     def _no_limit(self, job: Job) -> Iterator[str]:
         """A limit nobody keeps: the program does not, and its stream does not tell in time what we would have to know."""

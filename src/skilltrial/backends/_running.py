@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from skilltrial.backends import _program
+from skilltrial.backends import _mocks, _program
 from skilltrial.backends._login import Login
 from skilltrial.backends._program import Failure
 from skilltrial.backends._stream import Reader
@@ -42,7 +42,7 @@ class CommandLineRunner:
         for secret in login.secrets():
             self.machine.redactor.learn(secret)
         files = backend.login_files(login.source, backend.home_files(job)) if job.own_home else {}
-        for name, data in (*files.items(), *(login.files.items() if job.own_home else ())):
+        for name, data in (*files.items(), *_mocks.files(job).items(), *(login.files.items() if job.own_home else ())):
             _put(place.home, name, data)
         lacking = backend.furnish(place.home, self.machine) if job.own_home else ()
         command = backend.command(job)
@@ -55,6 +55,8 @@ class CommandLineRunner:
         if isinstance(exit_, Failure):
             return _program.failed(exit_, sent=sent)
         run = self._ended(job, exit_, reader, started, sent, kept)
+        if job.mocks and job.own_home:
+            run = _mocks.told(run, place, job.mocks)
         return run.model_copy(update={"warnings": (*lacking, *run.warnings)}) if lacking else run
 
     def _start(self, job: Job, watch: Watch, command: Command, login: Login, reader: Reader, kept: _Kept) -> Exit | Failure:

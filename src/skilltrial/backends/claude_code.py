@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from skilltrial.backends import _mocks
 from skilltrial.backends._address import bare
 from skilltrial.backends._command_line import CommandLine, abilities
 from skilltrial.backends._json_line import added, amount_at, at, count_at
@@ -19,6 +21,9 @@ from skilltrial.records.evidence import Usage
 from skilltrial.seams import Capabilities, Job
 
 _HINT = "run `claude setup-token` and set CLAUDE_CODE_OAUTH_TOKEN to what it prints, or set ANTHROPIC_API_KEY"
+
+_SERVERS_FIRST = {"MCP_CONNECTION_NONBLOCKING": "0", "ENABLE_TOOL_SEARCH": "false"}
+"""MCP servers are there before the first request, and their tools are offered with the others instead of being searched for."""
 
 
 class ClaudeCode(CommandLine):
@@ -70,12 +75,18 @@ class ClaudeCode(CommandLine):
         given += ["--model", self.model] if self.model else []
         given += ["--effort", self.reasoning_effort] if self.reasoning_effort else []
         given += ["--max-turns", str(job.limits.max_turns)] if job.limits.max_turns is not None else []
+        given += self._servers(job)
         given += ["--max-budget-usd", f"{job.limits.max_cost_usd:g}"] if job.limits.max_cost_usd is not None else []
         if job.judging:
             return (*given, "--tools", "", "--disable-slash-commands")
         if self.allowed_tools:
-            return (*given, "--permission-mode", "dontAsk", "--allowedTools", ",".join(("Skill", *self.allowed_tools)))
+            allowed = ("Skill", *self.allowed_tools, *(f"mcp__{server.name}" for server in job.mocks))
+            return (*given, "--permission-mode", "dontAsk", "--allowedTools", ",".join(allowed))
         return (*given, "--dangerously-skip-permissions")
+
+    def _servers(self, job: Job) -> list[str]:
+        servers = {name: {"type": "stdio", "command": s.command, "args": s.args} for name, s in _mocks.starts(job).items()}
+        return ["--mcp-config", json.dumps({"mcpServers": servers}), "--strict-mcp-config"] if servers else []
 
     def environment(self, job: Job) -> Mapping[str, str]:
         url = self.endpoint_of(job)
@@ -86,6 +97,7 @@ class ClaudeCode(CommandLine):
             "DISABLE_TELEMETRY": "1",
             "DISABLE_ERROR_REPORTING": "1",
             "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
+            **(_SERVERS_FIRST if job.mocks else {}),
             **({} if self.bundled_skills else {"CLAUDE_CODE_DISABLE_BUNDLED_SKILLS": "1"}),
             **({"CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1"} if job.judging else {}),
             **({"IS_SANDBOX": "1"} if _is_root() else {}),  # else it refuses to skip permissions as root

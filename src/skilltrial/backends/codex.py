@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from skilltrial.backends import _mocks
 from skilltrial.backends._address import rooted
 from skilltrial.backends._command_line import ENDPOINT_KEY, CommandLine, abilities
 from skilltrial.backends._json_line import at, count_at, name_at, prose, rows_at, text_at
@@ -69,6 +70,12 @@ class Codex(CommandLine):
         config |= {} if self.bundled_skills else {"skills.bundled.enabled": False}
         config |= {"model_reasoning_effort": self.reasoning_effort} if self.reasoning_effort else {}
         config |= _WITHOUT_TOOLS if job.judging else {}
+        for name, server in _mocks.starts(job).items():
+            config |= {
+                f"mcp_servers.{name}.command": server.command,
+                f"mcp_servers.{name}.args": server.args,
+                f"mcp_servers.{name}.default_tools_approval_mode": "approve",  # nobody is there to be asked
+            }
         if url := self.endpoint_of(job):
             there = f"model_providers.{_PROVIDER}"
             config |= {
@@ -169,13 +176,19 @@ class CodexReader(Reader):
     def _tool(self, kind: str, stage: str, call: str | None, item: Any) -> None:
         self.blind = self.blind or kind == "collab_tool_call"
         if call not in self._calls:
-            self._call(name_at(item, "tool") or kind, call, _arguments(kind, item))
+            self._call(_tool_name(kind, item), call, _arguments(kind, item))
         if stage == "completed":
             code = at(item, "exit_code")
             ok = text_at(item, "status") in ("completed", "") and code in (0, None)
             self._result(
                 call, ok, text_at(item, "aggregated_output") or prose(at(item, "result")) or text_at(item, "error", "message")
             )
+
+
+def _tool_name(kind: str, item: Any) -> str:
+    """Of an MCP tool with its server, as `mcp__<server>__<tool>`."""
+    name, server = name_at(item, "tool") or kind, name_at(item, "server")
+    return f"mcp__{server}__{name}" if kind == "mcp_tool_call" and server else name
 
 
 def _arguments(kind: str, item: Any) -> Any:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from skilltrial.backends import _mocks
 from skilltrial.backends._address import rooted
 from skilltrial.backends._command_line import CommandLine, abilities
 from skilltrial.backends._json_line import added, at, count_at, name_at, names_at, parsed, prose, text_at
@@ -43,6 +45,9 @@ class Copilot(CommandLine):
             given += ["--usage-output-file", f"{job.place.home}/{_USAGE}"]
         if job.judging:
             return (*given, "--available-tools=none", "--no-custom-instructions")
+        if servers := _mocks.starts(job):
+            told = {name: {"type": "local", "command": s.command, "args": s.args, "tools": ["*"]} for name, s in servers.items()}
+            given += ["--additional-mcp-config", json.dumps({"mcpServers": told})]
         if self.allowed_tools:
             return (*given, "--trust-folder", *(f"--allow-tool={tool}" for tool in ("skill", *self.allowed_tools)))
         return (*given, "--allow-all")

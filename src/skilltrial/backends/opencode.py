@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+from skilltrial.backends import _mocks
 from skilltrial.backends._address import rooted
 from skilltrial.backends._command_line import ENDPOINT_KEY, CommandLine, abilities, over
 from skilltrial.backends._json_line import added, amount_at, at, count_at, name_at, text_at
@@ -78,6 +79,8 @@ class OpenCode(CommandLine):
             config["permission"] = {"*": "deny"}
         elif self.allowed_tools:
             config["permission"] = {"*": "deny", "skill": "allow", **dict.fromkeys(self.allowed_tools, "allow")}
+        if servers := _mocks.starts(job):
+            config["mcp"] = {name: {"type": "local", "command": [s.command, *s.args]} for name, s in servers.items()}
         url = self.endpoint_of(job)
         if url and self.model:
             key = ENDPOINT_KEY if self.base_url else self.own_key()

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from skilltrial.backends import _mocks
 from skilltrial.backends._address import rooted
 from skilltrial.backends._command_line import CommandLine, abilities
 from skilltrial.backends._json_line import at, count_at, names_at, text_at
@@ -66,6 +67,7 @@ class Qwen(CommandLine):
             settings["tools"] = {"core": [_NO_TOOL]}
         elif self.allowed_tools:
             settings["tools"] = {"core": ["skill", *self.allowed_tools]}
+        settings |= _mocks.as_settings(job)
         return {".qwen/settings.json": self.merged(settings)}
 
     def login_files(self, source: str, files: Mapping[str, bytes]) -> Mapping[str, bytes]:

@@ -163,6 +163,7 @@ def _attempt(cell: Cell, bench: Bench, workspace: Workspace | None) -> AgentRun 
         params={**lookup.targets[cell.target].params, **case.params},
         tools=case.tools,
         tool_choice=case.tool_choice,
+        mocks=case.mocks if able.mcp else (),
         forced=case.forced and bool(lookup.skills_of(cell)),
         place=workspace.place if workspace else None,
         own_home=not lookup.targets[cell.target].user_home,
@@ -208,6 +209,7 @@ def _workspace(cell: Cell, bench: Bench) -> AbstractContextManager[Workspace | N
         git=git_state.needed_by(cell, bench),
         source=bench.source,
         live=is_live(case),
+        mocks=bool(case.mocks),
     )
 
 

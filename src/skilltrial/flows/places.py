@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 
 from skilltrial import workspaces
 from skilltrial.flows import walls
 from skilltrial.flows.bench import Bench
 from skilltrial.records.plan import Target
 from skilltrial.records.suite import EMPTY_TREE, Skill, Tree
+from skilltrial.sandboxes import programs
 from skilltrial.seams import Access, Backend
 from skilltrial.workspaces import Workspace
 from skilltrial.workspaces.sources import SourceRepository
@@ -28,6 +33,7 @@ def workspace_for(
     git: bool = False,
     source: SourceRepository | None = None,
     live: bool = False,
+    mocks: bool = False,
 ) -> Iterator[Workspace | None]:
     """Gone afterwards, unless kept; None for a target that touches no files. Agent programs always get a repository."""
     able = backend.capabilities
@@ -42,7 +48,7 @@ def workspace_for(
         skills=skills,
         skill_dir=getattr(backend, "skill_dir", None),
         blobs=bench.experiment.blobs,
-        access=access_of(bench, target, backend),
+        access=_with_python(access_of(bench, target, backend)) if mocks and able.mcp else access_of(bench, target, backend),
         stage_files=stage_files,
         git=able.program or git,
         source=source,
@@ -50,6 +56,11 @@ def workspace_for(
         memory=getattr(backend, "memory", True),
     ) as workspace:
         yield workspace
+
+
+def _with_python(access: Access) -> Access:
+    """What starts stand-in MCP servers is shown too."""
+    return replace(access, readable=(*access.readable, *programs.needs(Path(sys.executable), os.environ.get("PATH", os.defpath))))
 
 
 def access_of(bench: Bench, target: Target, backend: Backend) -> Access:

@@ -134,6 +134,8 @@ def cannot_grade(check: Check, capabilities: Capabilities, has_judge: bool) -> s
         return NO_REPOSITORY
     if check.type in _EXECUTED and not capabilities.tools_executed:
         return "this target's tool calls are only requested, never executed"
+    if check.options.get("mock_calls") is True and not capabilities.mcp:
+        return "this target cannot be given MCP servers"
     if "files" in wanted and not capabilities.files:
         return "this target works in no folder"
     return None

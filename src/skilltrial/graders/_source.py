@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from functools import lru_cache
 from pathlib import PurePosixPath
@@ -71,6 +72,18 @@ def sources(path: str | None, scene: Scene, *, made: bool = False) -> list[Sourc
         return seen
     what = "the run made no file" if made else f"there is no file like '{path}' after the run"
     return Verdict.ungraded(f"{what}, but the list of files was cut at a cap") if delta.truncated else Verdict.failed(what)
+
+
+def mock_calls(scene: Scene) -> Source | Verdict:
+    """What stand-in MCP servers answered, one line of JSON a call; a Verdict where none was started."""
+    if not scene.case.mocks:
+        return Verdict.ungraded("the case has no stand-in MCP server whose calls could be looked at")
+    lines = []
+    for event in scene.view.record.events or ():
+        if event.kind == "mock_call":
+            told = {"tool": event.name, "input": event.arguments, "output": event.text, **({} if event.ok else {"isError": True})}
+            lines.append(json.dumps(told, ensure_ascii=False))
+    return Source("\n".join(lines), "the calls of stand-in servers", scene.view.masked(None))
 
 
 def has_wildcards(path: str) -> bool:

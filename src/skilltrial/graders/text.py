@@ -6,7 +6,7 @@ from itertools import accumulate
 from typing import ClassVar
 
 from skilltrial.graders._patterns import Unsearchable, count, search
-from skilltrial.graders._source import Source, source, sources
+from skilltrial.graders._source import Source, mock_calls, source, sources
 from skilltrial.graders._verdict import ByType, Scene, Verdict, excerpt
 from skilltrial.records.checks import Pattern, Substring, Substrings
 
@@ -96,12 +96,19 @@ def contains_any(options: Substrings, scene: Scene) -> Verdict:
 
 
 def matches(options: Pattern, scene: Scene) -> Verdict:
-    seen = sources(options.path, scene, made=options.files)
+    seen = _looked_at(options, scene)
     if isinstance(seen, Verdict):
         return seen
     if options.count is not None:
         return _counted(options, options.count, seen)
     return any_of([_matched(options, one) for one in seen])
+
+
+def _looked_at(options: Pattern, scene: Scene) -> list[Source] | Verdict:
+    if not options.mock_calls:
+        return sources(options.path, scene, made=options.files)
+    calls = mock_calls(scene)
+    return calls if isinstance(calls, Verdict) else [calls]
 
 
 def _matched(options: Pattern, seen: Source) -> Verdict:
@@ -133,7 +140,7 @@ def _counted(options: Pattern, wanted: int, seen: list[Source]) -> Verdict:
 
 def not_matches(options: Pattern, scene: Scene) -> Verdict:
     """The opposite; a file that is not there fails here too, and so does a run that made no file to look into."""
-    seen = sources(options.path, scene, made=options.files)
+    seen = _looked_at(options, scene)
     return seen if isinstance(seen, Verdict) else matches(options, scene).turned()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
 from skilltrial.graders._json import MISSING, at, same, short
@@ -33,7 +33,22 @@ _NO_RECORD = "this run has no record of tool calls"
 def _calls(scene: Scene) -> tuple[Event, ...] | None:
     """Recorded calls in order; None: there is no record."""
     events = scene.view.record.events
-    return None if events is None else tuple(event for event in events if event.kind == "tool_call")
+    if events is None:
+        return None
+    calls = tuple(event for event in events if event.kind == "tool_call")
+    names = {_plain(f"{server.name}_{tool.name}"): f"mcp__{server.name}__{tool.name}"
+             for server in scene.case.mocks for tool in server.tools}  # fmt: skip
+    return tuple(_renamed(call, names) for call in calls) if names else calls
+
+
+def _renamed(call: Event, names: Mapping[str, str]) -> Event:
+    """A call of a stand-in MCP server under the one name that checks use; each program has a spelling of its own."""
+    name = names.get(_plain(call.name or "").removeprefix("mcp_"))
+    return call.model_copy(update={"name": name}) if name else call
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "_", name.lower())
 
 
 def _seen(calls: Iterable[Event]) -> str:

@@ -70,6 +70,18 @@ class Beside:
             return _markdown(path, label, text)
         return Part(path, label, json_text.parse(text) if path.endswith(".json") else yaml_text.parse(text))
 
+    def text(self, path: str) -> str | None:
+        """The file as text; None when there is none, it is too large, no UTF-8, or a link that leads outside."""
+        full = os.path.join(self.folder, system_path(path))
+        if not os.path.isfile(full) or not inside(os.path.realpath(full), self.root):  # noqa: PTH113
+            return None
+        data = read_bytes(full, json_text.SIZE_CAP)
+        text = data if isinstance(data, Fault) else decode(data)
+        if isinstance(data, Fault) or isinstance(text, Fault):
+            return None
+        self.read_so_far[path] = hashlib.sha256(data).hexdigest()
+        return text
+
     def digest(self, own: str) -> str:
         """The suite's own digest, taken together with those of all files read beside it."""
         if not self.read_so_far:

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from skilltrial.load import runtime_checks
+from skilltrial.load import mocks, runtime_checks
 from skilltrial.load.assertions import checks_of, stand_in
 from skilltrial.load.document import Notes, Pointer, pointer_text, shown
 from skilltrial.load.fixtures import check_mentions
@@ -41,7 +41,7 @@ NOTE_KEYS = frozenset(
 KNOWN_KEYS = frozenset(
     {
         "id", "name", "eval_name", "files", "params", "judge_params", "tools", "tool_choice", "should_trigger", "force_skill_invocation",
-        "stage_files", "side_effect_level", "side_effect_contract", "limits", "timeout_s", "max_turns", "weight", "cluster", "tags",
+        "stage_files", "side_effect_level", "side_effect_contract", "limits", "timeout_s", "max_turns", "weight", "cluster", "tags", "mocks",
         "assertions", "expectations", "expected_behavior", "criteria", "checks", "tool_assertions",
         *PROMPT_KEYS, *EXPECTED_KEYS, *runtime_checks.KEYS,
     }
@@ -193,6 +193,7 @@ def _uncommon(raw: dict[str, Any], at: Pointer, notes: Notes, settings: SuiteSet
         "judge_params": params_of(raw.get("judge_params"), settings.judge_params, (*at, "judge_params"), notes),
         "tools": tools_of(raw.get("tools"), (*at, "tools"), notes) if "tools" in raw else settings.tools,
         "tool_choice": _tool_choice(raw, at, notes),
+        "mocks": mocks.read(raw["mocks"], (*at, "mocks"), notes) if "mocks" in raw else None,
         "weight": _weight(raw, at, notes),
         "cluster": _text(raw, ("cluster",), at, notes),
         "tags": _tags(raw, at, notes),

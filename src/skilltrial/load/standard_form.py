@@ -11,6 +11,7 @@ from skilltrial.load.cases import KNOWN_KEYS
 from skilltrial.load.checks import WITH_SKILL, is_indicator, label
 from skilltrial.load.dialects.standard import TOP_KEYS, markers_of
 from skilltrial.records.checks import JUDGED
+from skilltrial.records.mocks import MockServer
 from skilltrial.records.suite import Case, Check, FileRef, SideEffects, Stage, Suite, landing
 
 Entry = Callable[[FileRef, str], Any]
@@ -58,6 +59,7 @@ def _case(case: Case, number: int, stage: Stage, entry: Entry, lost: list[str]) 
         "judge_params": case.judge_params,
         "tools": list(case.tools),
         "tool_choice": case.tool_choice,
+        "mocks": {server.name: _mock(server) for server in case.mocks},
         "weight": _plain(case.weight) if case.weight != 1 else None,
         "cluster": case.cluster,
         "tags": list(case.tags),
@@ -69,6 +71,14 @@ def _case(case: Case, number: int, stage: Stage, entry: Entry, lost: list[str]) 
         else:
             kept[key] = value
     return kept
+
+
+def _mock(server: MockServer) -> dict[str, Any]:
+    tools: dict[str, Any] = {}
+    for tool in server.tools:
+        told = tool.model_dump(mode="json", exclude={"name"}, exclude_defaults=True)
+        tools[tool.name] = tool.answer if told.keys() == {"answer"} else told
+    return {"tools": tools, **({"files": server.files} if server.files else {})}
 
 
 def _plain(number: float) -> float:

@@ -33,6 +33,7 @@ def inputs_part(case: Case, stage: Stage, target: Target, level: str, options: O
         "params": case.params,
         "tools": case.tools,
         "tool_choice": case.tool_choice,
+        **({"mocks": [server.model_dump(mode="json") for server in case.mocks]} if case.mocks else {}),
         "target": target_part(target),
         "env": options.env,
         "limits": limits_of(case, target, options).model_dump(mode="json"),

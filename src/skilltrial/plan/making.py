@@ -290,6 +290,7 @@ def _warnings(
 ) -> Iterator[str]:
     yield from notes.skill_notes(skills, suites)
     yield from notes.fixture_notes(suites, able)
+    yield from notes.mock_notes(suites, able)
     yield from notes.check_notes(suites, arms, set_aside)
     yield from notes.target_notes(targets)
     yield from notes.judge_notes(judge, targets)

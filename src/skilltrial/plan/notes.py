@@ -100,6 +100,15 @@ def fixture_notes(suites: Sequence[Suite], capabilities: Mapping[str, Capabiliti
                     yield from _misnamed(suite, case, target, has)
 
 
+def mock_notes(suites: Sequence[Suite], capabilities: Mapping[str, Capabilities]) -> Iterator[str]:
+    """Cases that are not what they were on a target that cannot be given their stand-in MCP servers."""
+    named = [f"{suite.skill}::{case.id}" for suite in suites for case in suite.cases if case.mocks]
+    for target, has in capabilities.items():
+        if named and not has.mcp:
+            shown = ", ".join(named[:5]) + (f" and {len(named) - 5} more" if len(named) > 5 else "")
+            yield f"{target} cannot be given MCP servers: the stand-ins of {shown} are not started there"
+
+
 def _misnamed(suite: Suite, case: Case, target: str, has: Capabilities) -> Iterator[str]:
     for file in case.fixtures.files:
         lands = landing(file.path, stage_of(case, has))

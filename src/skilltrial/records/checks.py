@@ -35,13 +35,15 @@ class Pattern(Record):
     """With `*` or `?`: all files of that form, of which one is enough."""
     files: bool = False
     """True: in any file that the run created or changed."""
+    mock_calls: bool = False
+    """True: in the calls that stand-in MCP servers answered, one line of JSON each: tool, input, output, verdict."""
     count: int | None = None
     """The exact number of matches wanted; None: at least one."""
 
     @model_validator(mode="after")
     def _one_place(self) -> Pattern:
-        if self.files and self.path is not None:
-            raise ValueError("give 'files' or 'path', not both")
+        if self.files + self.mock_calls + (self.path is not None) > 1:
+            raise ValueError("give one of 'files', 'path' and 'mock_calls'")
         if self.count is not None and self.count < 0:
             raise ValueError("'count' is 0 or more")
         return self

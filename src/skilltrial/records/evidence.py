@@ -63,7 +63,8 @@ class Timing(Record):
 class Event(Record):
     """One step of a run as its backend told it."""
 
-    kind: Literal["text", "tool_call", "tool_result", "skill", "error", "other"]
+    kind: Literal["text", "tool_call", "tool_result", "skill", "error", "other", "mock_call"]
+    """mock_call: a call that a stand-in MCP server answered, as the server itself recorded it."""
     name: str | None = None
     call: str | None = None
     """Id that joins a result to its call."""

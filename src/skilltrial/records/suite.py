@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
+from skilltrial.records.mocks import MockServer
 from skilltrial.records.problems import Where
 from skilltrial.records.record import JsonObject, Record
 
@@ -35,7 +36,6 @@ class Tree(Record):
 EMPTY_TREE = Tree(digest="sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
 
 
-class Skill(Record):
 class ContentFile(Record):
     """One file of a skill, measured."""
 
@@ -66,6 +66,7 @@ class SkillSize(Record):
     content_files: tuple[ContentFile, ...] = ()
 
 
+class Skill(Record):
     """A folder with a SKILL.md."""
 
     id: str
@@ -76,11 +77,11 @@ class SkillSize(Record):
     tree: Tree
     """Everything that is staged: all files but `evals/`, caches and version control."""
     frontmatter: JsonObject
-    where: Where
     hash: str | None = None
     """SHA-256 over path, NUL, bytes, NUL of each of these files in order of path, as agent-skill-eval makes it."""
     size: SkillSize | None = None
     """None: not measured."""
+    where: Where
 
 
 class Check(Record):
@@ -143,6 +144,8 @@ class Case(Record):
     judge_params: JsonObject = {}
     tools: tuple[JsonObject, ...] = ()
     tool_choice: JsonValue = None
+    mocks: tuple[MockServer, ...] = ()
+    """Stand-in MCP servers that an agent program is given, in both arms."""
     cluster: str | None = None
     weight: float = 1.0
     tags: tuple[str, ...] = ()

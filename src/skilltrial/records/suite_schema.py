@@ -10,6 +10,7 @@ from typing import Any, get_args
 from pydantic import TypeAdapter
 
 from skilltrial.records.checks import CHECKS
+from skilltrial.records.mocks import MockTool
 from skilltrial.records.suite import Limits, SideEffectLevel, Stage
 
 Schema = dict[str, Any]
@@ -65,11 +66,38 @@ def _case() -> Schema:
             "tags": _texts("Tags to choose cases by."),
             "tools": _many("#/$defs/tool", "Function tools offered to HTTP targets; calls are recorded, not executed."),
             "tool_choice": {"description": "auto, none, required, or one function."},
+            "mocks": _mocks(),
             "stage_files": {"type": "boolean", "default": False, "description": "Put the fixtures into git's index before the run."},
             "side_effect_level": {"enum": list(get_args(SideEffectLevel)), "description": "What the case may touch outside its answer."},
             "side_effect_contract": {"type": "object", "additionalProperties": {"type": "boolean"}, "description": "allow_new_local_branches, allow_new_remote_branches, allow_new_commits, allow_new_review_requests, allow_worktree_changes."},
         },
     }  # fmt: skip
+
+
+def _mocks() -> Schema:
+    tool = TypeAdapter(MockTool).json_schema()["properties"]
+    options = {key: {k: v for k, v in field.items() if k != "title"} for key, field in tool.items() if key != "name"}
+    about = "Stand-in MCP servers for agent programs: server -> tools, each with its answer. Their tools are called mcp__SERVER__TOOL."
+    answer = {
+        "anyOf": [
+            {"type": "string"},
+            {"type": "object", "properties": options, "required": ["answer"], "additionalProperties": False},
+        ]
+    }
+    server = {
+        "type": "object",
+        "required": ["tools"],
+        "properties": {
+            "tools": {"type": "object", "minProperties": 1, "additionalProperties": answer},
+            "files": {
+                "type": "object",
+                "additionalProperties": {"type": "string"},
+                "description": "Texts for {{file:PATH}} in answers.",
+            },
+        },
+        "additionalProperties": False,
+    }
+    return {"type": "object", "additionalProperties": server, "description": about}
 
 
 def _check() -> Schema:

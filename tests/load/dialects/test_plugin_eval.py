@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -128,7 +129,6 @@ def test_graders_of_the_program_become_checks(read: Reader, grader: str, kind: s
     ("grader", "why"),
     [
         ("type: regex\npattern: a\ntarget: trace", "raw transcript"),
-        ("type: regex\npattern: a\ntarget: mock_calls", "mocks are not started"),
         ("type: baseline\nbaseline_file: x.jsonl", "reference transcript"),
         ("type: file_exists\npath: ../outside", "leaves its folder"),
     ],
@@ -201,14 +201,61 @@ def test_what_prepares_a_run_there_and_not_here_is_named(read: Reader) -> None:
             "evals/one/case.yaml": "execution: {prompt: p, allowed_tools: [Read]}\ncontext: {history_file: h.jsonl}\nenv: {EVAL_X: y}\n",
             "evals/one/scaffold.sh": "true",
             "evals/one/graders/g.md": "---\ntype: llm\nfocus: trace\n---\nGood.\n",
-            "evals/mocks/server.yaml": "x",
+            "evals/mocks/tracker/_server.md": "---\ntype: agent\ntools: [search, close]\n---\nYou are a tracker.\n",
         }
     )
     assert found.errors == []
     told = " ".join(found.told("not-run"))
-    for word in ("mocks/", "scaffold.sh", "history_file", "env"):
+    for word in ("search, close", "scaffold.sh", "history_file", "env"):
         assert word in told
     assert found.told("focus")
+
+
+def test_stand_in_servers_of_the_suite_and_of_the_case_are_read(read: Reader) -> None:
+    listing = {
+        "tools": [{"name": "list_issues", "description": "Lists.", "inputSchema": {"required": ["state"]}}, {"name": "other"}]
+    }
+    found = read(
+        {
+            "evals/one/prompt.md": "Do it.",
+            "evals/one/graders/g1.md": "---\ntype: regex\ntarget: mock_calls\npattern: open\n---\n",
+            "evals/one/mocks/tracker/close.md": "---\nerror: true\n---\nNot allowed.\n",
+            "evals/mocks/tracker/list_issues.md": "---\nexpect: {state: [open, closed]}\n---\n{{file:{input.state}.txt}} and {{input.n}}\n",
+            "evals/mocks/tracker/close.md": "Closed.\n",
+            "evals/mocks/tracker/open.txt": "PLUM-7",
+            "evals/mocks/tracker/deep/closed.txt": "none",
+            "evals/mocks/tracker/_tools.json": json.dumps({"result": listing}),
+            "evals/mocks/empty/notes.txt": "x",
+        }
+    )
+    assert found.errors == []
+    (server,) = found.case.mocks
+    assert (server.name, server.files) == ("tracker", {"open.txt": "PLUM-7", "deep/closed.txt": "none"})
+    close, issues = sorted(server.tools, key=lambda tool: tool.name)
+    assert (close.answer, close.error) == ("Not allowed.", True)
+    assert (issues.description, issues.input_schema, issues.expect) == (
+        "Lists.",
+        {"required": ["state"]},
+        {"state": ["open", "closed"]},
+    )
+    assert found.checks() == [("regex", {"pattern": "open", "case_sensitive": True, "mock_calls": True})]
+    assert found.suite.set_aside == ()
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "words"),
+    [
+        ("bad__name/x.md", "a", "a server is named by"),
+        ("s/bad name.md", "a", "a tool is named by"),
+        ("s/x.md", "---\nexpect: {a: []}\n---\na", "empty list"),
+        ("s/x.md", "---\nexpect: {a: '/(/'}\n---\na", "is no pattern"),
+        ("s/x.md", "---\nerror: maybe\n---\na", "valid boolean"),
+        ("s/_tools.json", "[1]", "tools/list"),
+    ],
+)
+def test_what_is_wrong_with_a_stand_in_is_told(read: Reader, file: str, text: str, words: str) -> None:
+    found = graders(read, "---\ntype: llm\n---\nGood.\n", **{"evals/mocks/s/ok.md": "fine", f"evals/mocks/{file}": text})
+    assert words in " ".join(found.errors)
 
 
 @pytest.mark.parametrize(

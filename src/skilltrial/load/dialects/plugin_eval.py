@@ -8,6 +8,7 @@ from typing import Any
 from skilltrial.load.beside import Part
 from skilltrial.load.case_folders import CASE_FOLDERS
 from skilltrial.load.dialects._plugin_graders import add_grader
+from skilltrial.load.dialects._plugin_mocks import servers_of
 from skilltrial.load.dialects.standard import unique_ids
 from skilltrial.load.document import name_text
 from skilltrial.load.draft import Draft, left_over, limits
@@ -32,11 +33,6 @@ class PluginEval:
         return isinstance(value, dict) and CASE_FOLDERS in value
 
     def read(self, reading: Reading) -> Suite | None:
-        if reading.beside.exists("mocks"):
-            reading.notes.warn(
-                "not-run",
-                "mocks/ holds stand-in MCP servers, which are not started: a case that needs one is not what it was",
-            )
         cases = [_case(name, number, reading) for number, name in enumerate(reading.value[CASE_FOLDERS], 1)]
         kept = [case for case in cases if case is not None]
         unique_ids(kept, reading.notes)
@@ -82,6 +78,7 @@ def _case(folder: str, position: int, reading: Reading) -> Case | None:
                 timeout_s=execution.get("timeout_seconds", settings.get("timeout_seconds")),
             ),
             "description": settings.get("description"),
+            "mocks": servers_of(reading, ("mocks", f"{folder}/mocks")),
             **left_over(settings, _KEYS),
         },
         position,
