@@ -46,8 +46,19 @@ def foreign_tree(session: Session, which: str, workspace: str | None = None) -> 
     if path.exists():
         return None if _ours(path) else formats.find(path)
     if _ours(home):
-        return None
+        return _beside_ours(home, which)
     return _in_workspace(list(formats.trees(home)), which) if home.is_dir() else None
+
+
+def _beside_ours(home: Path, which: str) -> Tree | None:
+    """An iteration of another tool in a workspace that by now holds experiments of ours too."""
+    from skilltrial import formats
+
+    for name in (which, f"iteration-{which}"):
+        folder = home / name
+        if name.startswith("iteration-") and folder.is_dir() and not (folder / "experiment.json").is_file():
+            return formats.find(folder)
+    return None
 
 
 def _ours(folder: Path) -> bool:

@@ -39,10 +39,17 @@ def _summaries(places: Iterable[Path], redactor: Redactor) -> Iterator[tuple[Sum
         ours = [place] if (place / "experiment.json").is_file() else list(store.experiments(place))
         for folder in ours:
             yield _of_ours(folder, redactor), folder, "skilltrial"
-        if not ours:
-            for tree in formats.trees(place):
+        for theirs in [place] if not ours else _beside(place):
+            for tree in formats.trees(theirs):
                 view = tree.read()
                 yield analyze.summary(view), tree.root, view.format
+
+
+def _beside(workspace: Path) -> list[Path]:
+    """Iterations of another tool in a workspace that holds experiments of ours too."""
+    if not workspace.is_dir():
+        return []
+    return sorted(path for path in workspace.glob("iteration-*") if path.is_dir() and not (path / "experiment.json").exists())
 
 
 def _of_ours(folder: Path, redactor: Redactor) -> Summary:
