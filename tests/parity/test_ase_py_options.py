@@ -85,9 +85,8 @@ def test_no_command_is_the_help_and_no_fault(skilltrial: Any) -> None:
 def library(new_skill: Any, colours: Any, tmp_path: Path) -> Path:
     """Three skills below `lib`: `good` and `poor`, and one without a suite."""
     for name in ("good", "poor", "bare"):
-        shutil.move(new_skill(colours, name=name), tmp_path / "lib" / name) if (tmp_path / "lib").is_dir() else shutil.move(
-            new_skill(colours, name=name), (tmp_path / "lib").mkdir() or tmp_path / "lib" / name
-        )
+        (tmp_path / "lib").mkdir(exist_ok=True)
+        new_skill(colours, name=name).rename(tmp_path / "lib" / name)
     shutil.rmtree(tmp_path / "lib/bare/evals")
     return tmp_path / "lib"
 

@@ -51,7 +51,7 @@ class Session:
     """One call of the command line."""
 
     cwd: Path = field(default_factory=Path.cwd)
-    environ: dict[str, str] = field(default_factory=lambda: _environment())
+    environ: dict[str, str] = field(default_factory=_environment)
     logging: LoggingConfig | None = None
     """How much is said; None until the settings are read."""
 
