@@ -97,3 +97,34 @@ def test_other_misuse_is_one_message(tmp_path: Path) -> None:
     ):
         with pytest.raises(UsageError, match=said):
             scaffold(where, tmp_path, template=template)
+
+
+def test_a_skill_that_is_there_can_have_the_suite_of_a_template(tmp_path: Path) -> None:
+    (tmp_path / "SKILL.md").write_text("---\nname: my-review\ndescription: Reviews.\n---\n\nGo.\n")
+    made = scaffold(None, tmp_path, template="review-diff")
+    assert {file.path.relative_to(tmp_path).parts[0] for file in made} == {"evals"}
+    assert suite_of(made)["skill_name"] == "my-review"
+    assert tmp_path / "evals" / "files" / "change.diff" in [file.path for file in made]
+
+
+# ---------------------------------------------------------------- plugins
+def test_a_skill_of_a_plugin_lies_among_its_skills_and_the_plugin_gets_a_manifest(tmp_path: Path) -> None:
+    made = scaffold("notes", tmp_path, plugin="office")
+    manifest = json.loads(next(file.text for file in made if file.path == tmp_path / "office" / ".claude-plugin" / "plugin.json"))
+    assert manifest["name"] == "office"
+    assert tmp_path / "office" / "skills" / "notes" / "SKILL.md" in [file.path for file in made]
+
+
+def test_a_second_skill_leaves_the_manifest_as_it_is(tmp_path: Path) -> None:
+    put(scaffold("notes", tmp_path, plugin="office"))
+    manifest = tmp_path / "office" / ".claude-plugin" / "plugin.json"
+    manifest.write_text("mine")
+    put(scaffold("letters", tmp_path, plugin="office"))
+    assert manifest.read_text() == "mine"
+    assert (tmp_path / "office" / "skills" / "letters" / "SKILL.md").is_file()
+
+
+def test_what_is_no_name_for_a_plugin_is_refused(tmp_path: Path) -> None:
+    for where, plugin, said in (("notes", "My Office", "no name for a plugin"), (None, "office", "needs a name")):
+        with pytest.raises(UsageError, match=said):
+            scaffold(where, tmp_path, plugin=plugin)

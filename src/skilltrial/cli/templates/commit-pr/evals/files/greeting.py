@@ -1,0 +1,2 @@
+def greet(name: str) -> str:
+    return f"Good morning, {name.strip()}!"
