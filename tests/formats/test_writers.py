@@ -342,3 +342,14 @@ def test_a_foreign_tree_is_exported_in_another_tools_form(ours: Callable[..., An
     ours("export", DATA / "ase-npm" / "iteration-single", "--format", "skill-creator", "--output", "out")
     there = json.loads(ours("report", "out", "--format", "json"))
     assert there["lifts"][0]["lift"] == pytest.approx(6 / 9)
+
+
+def test_a_standard_benchmark_has_means_with_deviations_and_leaves_forced_cases_out(tmp_path: Path) -> None:
+    """handbook sample: rates of its two cases without the skill 0 and 1; tokens equal in all runs of an arm."""
+    write(view_of("handbook"), "standard", tmp_path / "handbook")
+    side = json.loads((tmp_path / "handbook" / "benchmark.json").read_text())["run_summary"]["without_skill"]
+    assert side["pass_rate"]["stddev"] == pytest.approx(0.5**0.5)
+    assert side["tokens"] == {"mean": 1550.0, "stddev": 0.0}
+    write(view_of("ase-py/repeated-runs/iteration-1"), "standard", tmp_path / "forced")
+    told = json.loads((tmp_path / "forced" / "benchmark.json").read_text())["run_summary"]
+    assert (told["with_skill"]["pass_rate"]["mean"], told["delta"]["pass_rate"]) == pytest.approx((7 / 8, 4 / 24))

@@ -17,7 +17,7 @@ from skilltrial.wording import verdicts
 def write_standard(summary: Summary, view: ExperimentView, out: Out) -> None:
     """As the guide has it: `assertion_results`, and numbers in benchmark.json."""
     material = Material(summary, view, out)
-    native.write_benchmarks(summary, _Renamed(material))
+    native.write_benchmarks(summary, _Renamed(material), _token_spreads(material))
     for part in material.parts():
         for sheet in part.sheets:
             _write_run(material, part, sheet)
@@ -29,6 +29,16 @@ def write_standard(summary: Summary, view: ExperimentView, out: Out) -> None:
             ):
                 grading = {"assertion_results": [_row(row) for row in sheet.rows], "summary": summed(sheet.rows, sheet.rate)}
                 material.write(f"{_folder(part, sheet)}/grading.json", grading)
+
+
+def _token_spreads(material: Material) -> dict[native.Side, float | None]:
+    """Over the runs that were measured and say how many tokens they used."""
+    found: dict[native.Side, float | None] = {}
+    for part in material.parts():
+        for arm in part.arms:
+            tokens = known([sheet.tokens for sheet in part.of(arm) if sheet.measured])
+            found[part.skill, part.target.name, arm] = deviation(tokens, sample=True) if len(tokens) > 1 else None
+    return found
 
 
 class _Renamed:

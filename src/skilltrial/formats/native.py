@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from pydantic_core import to_json
 
+from skilltrial.formats._export import deviation
 from skilltrial.records.evidence import Evidence
 from skilltrial.records.grades import Grade
 from skilltrial.records.hooks import HookRun
@@ -16,6 +19,8 @@ from skilltrial.records.summary import Rate, Spread, Summary
 from skilltrial.seams import ExperimentView, Out
 
 MARK = "run_meta.json"
+Side = tuple[str, str, str]
+"""Skill, target, arm."""
 
 
 class Native:
@@ -207,13 +212,23 @@ def _grading(grades: tuple[Grade, ...]) -> dict[str, Any]:
     return {"assertion_results": rows, "expectations": rows, "summary": summary}
 
 
-def write_benchmarks(summary: Summary, out: Out) -> None:
-    """`<skill>/benchmark.json` in the standard's shape: arms at the top for one target, `<target>_<arm>` for several."""
+def write_benchmarks(summary: Summary, out: Out, token_spreads: Mapping[Side, float | None] = MappingProxyType({})) -> None:
+    """`<skill>/benchmark.json` in the standard's shape: arms at the top for one target, `<target>_<arm>` for several.
+
+    It has one row per arm: cases for which the skill is forced on are in it only where there are no others.
+
+    Args:
+        token_spreads: the deviation of tokens over runs, which the summary does not hold.
+    """
+    spreads = _spreads_over_cases(summary)
     for skill in dict.fromkeys(rate.skill for rate in summary.rates):
-        rates = [rate for rate in summary.rates if rate.skill == skill]
+        all_rates = [rate for rate in summary.rates if rate.skill == skill]
+        rates = [rate for rate in all_rates if rate.activation == "natural"] or all_rates
         targets = list(dict.fromkeys(rate.target for rate in rates))
         single = len(targets) == 1
-        run_summary: dict[str, Any] = {rate.arm if single else f"{rate.target}_{rate.arm}": _side(rate) for rate in rates}
+        run_summary: dict[str, Any] = {
+            rate.arm if single else f"{rate.target}_{rate.arm}": _side(rate, spreads, token_spreads) for rate in rates
+        }
         deltas = {target: _delta([rate for rate in rates if rate.target == target]) for target in targets}
         data: dict[str, Any] = {"skill_name": skill, "run_summary": run_summary}
         if single:
@@ -223,12 +238,22 @@ def write_benchmarks(summary: Summary, out: Out) -> None:
         _write_json(out, f"{skill}/benchmark.json", data)
 
 
-def _side(rate: Rate) -> dict[str, Any]:
-    tokens = rate.tokens.total if rate.tokens else None
+def _spreads_over_cases(summary: Summary) -> dict[Side, float]:
+    """The deviation of the cases' rates (n - 1), where an arm has two or more and all of them are of one kind."""
+    rates: dict[Side, list[float]] = {}
+    for row in summary.cases:
+        if row.rate is not None:
+            rates.setdefault((row.skill, row.target, row.arm), []).append(row.rate)
+    kinds = Counter((rate.skill, rate.target, rate.arm) for rate in summary.rates)
+    return {side: deviation(some, sample=True) for side, some in rates.items() if len(some) > 1 and kinds[side] == 1}
+
+
+def _side(rate: Rate, rate_spreads: Mapping[Side, float], token_spreads: Mapping[Side, float | None]) -> dict[str, Any]:
+    tokens, side = rate.tokens.total if rate.tokens else None, (rate.skill, rate.target, rate.arm)
     return {
-        "pass_rate": {"mean": rate.pass_rate, "low": rate.low, "high": rate.high},
+        "pass_rate": {"mean": rate.pass_rate, "stddev": rate_spreads.get(side), "low": rate.low, "high": rate.high},
         "time_seconds": _spread(rate.time_seconds),
-        "tokens": {"mean": tokens},
+        "tokens": {"mean": tokens, "stddev": token_spreads.get(side)},
         "cost_usd": rate.cost_usd.model_dump() if rate.cost_usd else None,
         "cells": rate.cells,
         "graded": rate.graded,

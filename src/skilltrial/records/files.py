@@ -153,7 +153,7 @@ class Mean(Record):
 
     mean: float | None
     stddev: float | None = None
-    """n - 1, over cells."""
+    """n - 1, over cells; that of `pass_rate` over cases. None: fewer than two, or not known where this was written."""
     low: float | None = None
     high: float | None = None
 
