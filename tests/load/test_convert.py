@@ -247,3 +247,15 @@ def test_the_text_may_go_to_stdout(write: Write, monkeypatch: pytest.MonkeyPatch
 def test_a_conversion_is_plain_data(write: Write) -> None:
     made = convert("demo", laid_out(write, SUITES["list"]))
     assert isinstance(made, Conversion) and made.text.endswith("}\n")
+
+
+@pytest.mark.parametrize("drafts", [("evals.json",), ("evals.json", "more.json")])
+def test_a_draft_stays_a_draft(write: Write, drafts: tuple[str, ...]) -> None:
+    suites = {
+        f"evals/{name}": {"reviewed": number > 0, "evals": [{"id": name, "prompt": "p"}]} for number, name in enumerate(drafts)
+    }
+    root = laid_out(write, suites)
+    made = convert("demo", root, root / "demo" / "out.json")
+    assert json.loads(made.text)["reviewed"] is False
+    assert made.lost == ()
+    assert "reviewed" not in json.loads(convert("demo/evals/more.json", root, root / "o.json").text) if len(drafts) > 1 else True

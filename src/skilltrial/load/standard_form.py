@@ -16,6 +16,7 @@ from skilltrial.records.suite import Case, Check, FileRef, SideEffects, Stage, S
 
 Entry = Callable[[FileRef, str], Any]
 """How a fixture is listed under a path: as that path, or as an object that says where it comes from."""
+REVIEWED = "reviewed"
 _ARMS_TOLD: dict[tuple[str, ...], str] = {(WITH_SKILL,): "with-only"}
 
 
@@ -34,7 +35,9 @@ def standard_form(suites: Sequence[Suite], skill_name: str, entry: Entry) -> tup
         top["prose_checks"] = "off"
     for suite in suites:
         for key, value in suite.extra.items():
-            if key in TOP_KEYS or key in top:
+            if key == REVIEWED:
+                top[key] = top.get(key, True) and value  # one draft makes the whole a draft
+            elif key in TOP_KEYS or key in top:
                 lost.append(f"'{key}' of {suite.where.file}")
             else:
                 top[key] = value
