@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
+
+from .git_agent import agent, states
+from .stored import iteration
 
 BLUE = {"id": "blue", "type": "contains", "value": "BLUE"}
 LOST = {"id": "same", "type": "file_unchanged", "path": "note.txt"}
@@ -41,3 +45,17 @@ def test_a_fixture_may_be_named_as_an_adapter_gets_it(skilltrial: Any, new_skill
 def test_a_checked_draft_is_told_of_it(skilltrial: Any, new_skill: Any) -> None:
     new_skill([{"id": 1, "prompt": "p", "checks": [BLUE, LOST]}])
     assert "names no file of this case" in skilltrial("validate", "colours", "--level", "strict").out
+
+
+def test_one_suite_holds_for_an_adapter_too(skilltrial: Any, new_skill: Any, tmp_path: Path) -> None:
+    case = {"id": 1, "prompt": "p", "files": ["evals/files/notes.txt", "evals/files/log.txt"],
+            "checks": [KEPT, {"id": "log", "type": "file_contains", "path": "log.txt", "contains": "new"},
+                       {"id": "only", "type": "only_changed", "paths": ["log.txt"]}]}  # fmt: skip
+    new_skill([case], files={"evals/files/notes.txt": "n", "evals/files/log.txt": "old"})
+    adapter = agent(tmp_path, "[ $ARM_HAS_SKILL = 0 ] || echo new > inputs/evals/files/log.txt")
+    assert skilltrial("run", "colours", "--adapter", adapter, "-n", 1).code in (0, 1, 3)
+    by_arm = {cell.split("/")[3]: found for cell, found in states(iteration(tmp_path)).items()}
+    assert by_arm == {
+        "with_skill": {"kept": "passed", "log": "passed", "only": "passed"},
+        "without_skill": {"kept": "passed", "log": "failed", "only": "passed"},
+    }
