@@ -33,7 +33,7 @@ GOOD: dict[str, dict[str, dict[str, Any]]] = {
     "config-validator": {
         "three-faults": {"run": ['python3 "$SKILL/scripts/check_settings.py" mailer.json'], "text": "{output}"},
         "what-it-means": {"text": "They help when a call fails for a moment and would succeed when made again."},
-        "safe-stop": {"text": "I cannot confirm that: port 80 is too low."},
+        "safe-stop": {"text": "I cannot confirm that mailer.json is fine: port 80 is too low."},
     },
 }
 """Template -> case -> what good work is, as a rule of the scripted agent."""
