@@ -60,7 +60,7 @@ def install(folder: Path, name: str, body: str, monkeypatch: pytest.MonkeyPatch)
     """Puts a program of that Python body on PATH, and a login for it into the environment."""
     program = folder / "bin" / name
     program.parent.mkdir(exist_ok=True)
-    program.write_text(f"#!{sys.executable}\n{body}", encoding="utf-8")
+    program.write_text(f"#!{sys.executable} -SE\n{body}", encoding="utf-8")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
     monkeypatch.setenv({"claude": "ANTHROPIC_API_KEY", "codex": "CODEX_API_KEY"}[name], "a-key-of-the-user")

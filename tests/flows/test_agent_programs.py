@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from skilltrial.backends._command_line import CONCURRENCY
 
 from . import agents
@@ -83,3 +85,154 @@ def test_programs_that_judge_the_answers_of_an_endpoint_share_a_limit_too(
     assert said.summary["judge"][0]["calls"] >= 12, said.err
     at_once = [int(line) for line in (tmp_path / "running.log").read_text(encoding="utf-8").splitlines()]
     assert len(at_once) >= 12 and max(at_once) <= CONCURRENCY
+
+
+# ---------------------------------------------------------------- FC-08: parallel trigger runs share one folder
+FIRST_SKILL = """\
+seen = {"cwd": os.getcwd(), "home": os.environ["HOME"], "skills": found, "config": os.environ.get("CLAUDE_CONFIG_DIR")}
+with open(LOG, "a") as log:
+    log.write(json.dumps(seen) + "\\n")
+(Path.home() / "left-by-the-agent").touch()
+fired = [("Skill", {"skill": found[0]})] if found and "sky" in prompt else []
+answers("done", *fired)
+"""
+
+
+def queries(count: int) -> list[dict[str, Any]]:
+    """As many that should fire the skill as should not."""
+    wanted = [{"id": f"yes-{n}", "prompt": f"What colour is sky {n}?", "should_trigger": True} for n in range(count)]
+    unwanted = [{"id": f"no-{n}", "prompt": f"Add {n} and 1.", "should_trigger": False} for n in range(count)]
+    for case in wanted + unwanted:
+        case["checks"] = [{"id": "fired", "type": "loaded_skill", "skill": "colours", "loaded": case["should_trigger"]}]
+    return wanted + unwanted
+
+
+def below(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*")}
+
+
+def test_eight_workers_fire_the_skill_as_often_as_one(skilltrial: Any, new_skill: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    """FC-08: each run has its own project folder and home, and finds one skill there, under its own name."""
+    own_home, project = tmp_path / "home", tmp_path / "colours"
+    (own_home / ".claude/skills").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(own_home))
+    log = tmp_path / "seen.jsonl"
+    agents.install(tmp_path, "claude", f"LOG = {str(log)!r}\n{agents.CLAUDE}{FIRST_SKILL}", monkeypatch)
+    new_skill(queries(4))
+    before = below(own_home) | below(project)
+    rows = {}
+    for workers in (1, 8):
+        log.unlink(missing_ok=True)
+        said = skilltrial(
+            "run", "colours", "--target", "claude-code", "--sandbox", "none", "--no-certify", "-c", workers, "--format", "json"
+        )
+        (row,) = said.summary["activation"]
+        rows[workers] = {key: row[key] for key in ("activated", "read", "not_seen", "unknown")}
+        assert said.summary["coverage"]["failed_measurements"] == {}, said.err
+        seen = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+        assert len(seen) == 16
+        assert (
+            len({run["cwd"] for run in seen}) == len({run["home"] for run in seen}) == len({run["config"] for run in seen}) == 16
+        )
+        assert sorted(run["skills"] for run in seen) == [[]] * 8 + [["colours"]] * 8
+        assert not any(Path(run[place]).exists() for run in seen for place in ("cwd", "home"))
+    assert rows[1] == rows[8] == {"activated": 4, "read": 0, "not_seen": 4, "unknown": 0}
+    assert below(own_home) | below(project) == before
+
+
+# ---------------------------------------------------------------- FC-10, FC-11: what the agent can find
+LOOK_ROUND = """\
+def upward():
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        yield from (folder / ".claude/skills", folder / ".agents/skills")
+    for home in {Path.home(), Path(os.environ["CLAUDE_CONFIG_DIR"])}:
+        yield from (home / ".claude/skills", home / ".agents/skills", home / "skills")
+
+visible = sorted({str(path.resolve()) for folder in upward() if folder.is_dir() for path in folder.glob("*/SKILL.md")})
+places = {Path.cwd(), Path.cwd().parent, Path.home(), Path.home().parent}
+key = sorted({
+    str(path) for place in places for path in place.rglob("*")
+    if path.is_file() and path.stat().st_size < 100_000 and b"forty-two" in path.read_bytes()
+})
+with open(LOG, "a") as log:
+    log.write(json.dumps({"visible": visible, "key": key, "listed": found}) + "\\n")
+answers("done")
+"""
+
+
+def test_the_baseline_sees_none_of_77_skills_and_the_other_arm_one_and_neither_the_answers(
+    skilltrial: Any, new_skill: Any, tmp_path: Path, monkeypatch: Any
+) -> None:
+    """FC-10 and FC-11: called in a repository that is full of skills, with a copy in the user's home."""
+    own_home, log = tmp_path / "home", tmp_path / "seen.jsonl"
+    monkeypatch.setenv("HOME", str(own_home))
+    agents.install(tmp_path, "claude", f"LOG = {str(log)!r}\n{agents.CLAUDE}{LOOK_ROUND}", monkeypatch)
+    checks = [{"id": "answer", "type": "not_contains", "value": "forty-two"}]
+    skill = new_skill(
+        [{"id": 1, "prompt": "Look round.", "checks": checks, "expected_output": "forty-two"}],
+        files={"evals/notes.md": "forty-two"},
+    )
+    for number in range(77):
+        for folder in (".claude", ".agents"):
+            spot = tmp_path / folder / "skills" / f"demo-{number}"
+            spot.mkdir(parents=True)
+            (spot / "SKILL.md").write_text("---\nname: demo\ndescription: d\n---\n", encoding="utf-8")
+    spot = own_home / ".claude/skills/colours"
+    spot.mkdir(parents=True)
+    (spot / "SKILL.md").write_text((skill / "SKILL.md").read_text(encoding="utf-8"), encoding="utf-8")
+    said = skilltrial("run", skill, "--target", "claude-code", "--sandbox", "none", "--no-certify", "--format", "json")
+    assert said.summary["coverage"]["graded"] == 2, said.err
+    seen = sorted(
+        (json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()), key=lambda run: len(run["visible"])
+    )
+    assert [len(run["visible"]) for run in seen] == [0, 1]
+    assert [run["listed"] for run in seen] == [[], ["colours"]]
+    assert [run["key"] for run in seen] == [[], []]
+    assert said.summary["isolation"][0]["clean"] is True
+
+
+def test_a_baseline_that_uses_the_skill_is_marked_contaminated(
+    skilltrial: Any, new_skill: Any, colours: Any, tmp_path: Path, monkeypatch: Any
+) -> None:
+    """FC-10: the program found it somewhere all the same."""
+    agents.install(tmp_path, "claude", f"{agents.CLAUDE}answers('BLUE', ('Skill', {{'skill': 'colours'}}))\n", monkeypatch)
+    said = skilltrial(
+        "run", new_skill(colours[:2]), "--target", "claude-code", "--sandbox", "none", "--no-certify", "--format", "json"
+    )
+    assert {case["arm"]: case["state"] for case in said.summary["cases"]}["without_skill"] == "open"
+    (row,) = said.summary["isolation"]
+    assert row["clean"] is False and "2 of 2 baseline runs" in row["reason"]
+    assert said.summary["lifts"][0]["verdict"] == "not measured"
+    assert "contaminated" in skilltrial("report").out
+
+
+# ---------------------------------------------------------------- FC-12: the arm with the skill never had it
+STATES = {
+    "never there": ("found.clear()", "answers('BLUE')", "not measured"),
+    "there and not used": ("", "answers('BLUE')", "used"),
+    "used": ("", "answers('BLUE', *[('Skill', {'skill': name}) for name in found])", "used"),
+}
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_never_there_and_not_used_and_used_without_effect_are_told_apart(
+    skilltrial: Any, new_skill: Any, colours: Any, tmp_path: Path, monkeypatch: Any, state: str
+) -> None:
+    """FC-12: all three answer alike in both arms; only where the skill was there is that a result about it."""
+    hidden, does, _ = STATES[state]
+    head = agents.CLAUDE.replace('skills(".claude/skills")\n', f'skills(".claude/skills")\n{hidden}\n')
+    agents.install(tmp_path, "claude", f"{head}{does}\n", monkeypatch)
+    said = skilltrial(
+        "run", new_skill(colours[:2]), "--target", "claude-code", "--sandbox", "none", "--no-certify", "-n", 2, "--format", "json"
+    )
+    (lift,), (activation,), (isolation,) = (said.summary[name] for name in ("lifts", "activation", "isolation"))
+    text = skilltrial("report").out
+    if state == "never there":
+        assert (lift["verdict"], lift["lift"], isolation["clean"]) == ("not measured", None, False)
+        assert "no evidence that the skill was available in 4 of 4 runs with it" in isolation["reason"]
+        assert "no evidence that the skill was available" in text
+    else:
+        assert (lift["lift"], isolation["clean"]) == (0.0, True)
+        used = 4 if state == "used" else 0
+        assert (activation["activated"], activation["not_seen"]) == (used, 4 - used)
