@@ -67,8 +67,11 @@ def write_checks(folder: Path, *checks: dict[str, object]) -> None:
 def test_a_whole_run_goes_through_backend_grader_and_report_of_the_package(
     call: Callable[..., Called], skill: Path, tmp_path: Path
 ) -> None:
-    said = call("run", "greeting", "--target", "acme:v1", "--judge", "none", "-o", "wall.acme", "--format", "json")
+    said = call(
+        "run", "greeting", "--target", "acme:v1", "--judge", "none", "-o", "wall.acme", "--listener", "acme", "--format", "json"
+    )
     assert said.returncode == 0, said.stderr
+    assert (tmp_path / "bell.txt").read_text() == "2\n"
     summary = json.loads(said.stdout)
     assert {row["arm"]: row["pass_rate"] for row in summary["rates"]} == {"with_skill": 1.0, "without_skill": 0.0}
     assert summary["coverage"]["set_aside"] == 0

@@ -177,7 +177,7 @@ def listeners_for(config: Config, experiment: Experiment, redactor: Redactor) ->
         chosen.append(registry.get("listeners", "live")(color=False if logging.color is False else None))
     elif style == "pretty":
         chosen.append(registry.get("listeners", "lines")())
-    return chosen
+    return [*chosen, *(registry.get("listeners", name)() for name in logging.listeners)]
 
 
 def print_summary(
@@ -199,11 +199,13 @@ def _module(name: str) -> Any:
     return import_module(f"skilltrial.reports.{name}")
 
 
-def confirm_paid(runs: int, config: Config) -> None:
-    """Above 50 paid runs: asks on a terminal, else wants `--yes` or `--max-cost`."""
-    if runs <= 50 or config.yes or config.budgets.max_cost_usd is not None:
+def confirm_paid(runs: int, expected_cost_usd: float | None, config: Config) -> None:
+    """Above 50 paid runs, or 5 USD by what earlier ones cost: asks on a terminal, else wants `--yes` or `--max-cost`."""
+    dear = expected_cost_usd is not None and expected_cost_usd > 5
+    if (runs <= 50 and not dear) or config.yes or config.budgets.max_cost_usd is not None:
         return
+    told = f"{runs} runs that may cost money" + (f", about {expected_cost_usd:.2f} USD by earlier ones" if dear else "")
     if sys.stdin.isatty() and sys.stderr.isatty():
-        click.confirm(f"{runs} runs that may cost money. Go on?", abort=True, err=True)
+        click.confirm(f"{told}. Go on?", abort=True, err=True)
         return
-    raise UsageError(f"{runs} runs that may cost money", "say --yes, or cap it with --max-cost USD")
+    raise UsageError(told, "say --yes, or cap it with --max-cost USD")

@@ -203,6 +203,7 @@ def output_options(function: F) -> F:
         click.option("--report-output", hidden=True, metavar="DIR"),
         click.option("--log-format", type=click.Choice(["pretty", "jsonl", "silent"]), help="What is said while it runs."),
         click.option("--log-file", metavar="FILE", help="Where jsonl news go; - is stdout."),
+        click.option("--listener", "listeners", multiple=True, metavar="NAME", help="An installed listener that hears all news too; repeatable."),
         click.option("--verbose", is_flag=True, default=None, help="Say more."),
         click.option("--no-color", is_flag=True, default=None, help="No colour (also NO_COLOR)."),
     )  # fmt: skip
@@ -545,6 +546,8 @@ def _logging(given: dict[str, Any], cwd: Path) -> Any:
         fields["format"] = given["log_format"]
     if "log_file" in given:
         fields["file"] = given["log_file"] if given["log_file"] == "-" else str(Path(cwd, given["log_file"]))
+    if "listeners" in given:
+        fields["listeners"] = tuple(given["listeners"])
     if "verbose" in given:
         fields["verbose"] = True
     if "no_color" in given:

@@ -104,6 +104,8 @@ class LoggingConfig(Record):
     """Show each run's prompts, answer and what the judge was asked and said; no list of the report is cut."""
     color: bool | Literal["auto"] | None = None
     """Colors; auto: on a terminal unless NO_COLOR is set."""
+    listeners: tuple[str, ...] = ()
+    """Installed listeners that hear all news as well, by name."""
     snippet_length: int | None = None
     """Characters of each answer shown as its run ends. Default: none, with verbose all."""
 

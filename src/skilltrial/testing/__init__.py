@@ -9,7 +9,10 @@ Each of them looks at everything and raises one AssertionError that names all th
 """
 
 from skilltrial.testing.backends import check_backend
+from skilltrial.testing.formats import check_format
 from skilltrial.testing.graders import check_grader, grade_once
+from skilltrial.testing.listeners import check_listener
 from skilltrial.testing.reports import check_report
+from skilltrial.testing.sandboxes import check_sandbox
 
-__all__ = ["check_backend", "check_grader", "check_report", "grade_once"]
+__all__ = ["check_backend", "check_format", "check_grader", "check_listener", "check_report", "check_sandbox", "grade_once"]

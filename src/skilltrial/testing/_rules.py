@@ -35,10 +35,10 @@ def try_all(rules: Sequence[Rule], subject: Any, what: str) -> None:
 
 
 @contextmanager
-def printing_nothing(when: str) -> Iterator[None]:
-    """Raises AssertionError when anything was printed by the end."""
+def printing_nothing(when: str, *, stderr: bool = True) -> Iterator[None]:
+    """Raises AssertionError when anything was printed by the end; `stderr` False: the error stream may be used."""
     out = io.StringIO()
-    with redirect_stdout(out), redirect_stderr(out):
+    with redirect_stdout(out), redirect_stderr(out if stderr else io.StringIO()):
         yield
     holds(not out.getvalue(), f"it printed {out.getvalue()[:200]!r} {when}")
 

@@ -80,7 +80,8 @@ def _experiment(kind: str) -> tuple[Path, Summary]:
 
 
 @contextmanager
-def _opened(kind: str) -> Iterator[tuple[Summary, Experiment]]:
+def opened_sample(kind: str) -> Iterator[tuple[Summary, Experiment]]:
+    """One of the three experiments of KINDS, to read."""
     folder, summary = _experiment(kind)
     with store.open_(folder, write=False, redactor=Redactor()) as opened:
         yield summary, opened
@@ -88,7 +89,7 @@ def _opened(kind: str) -> Iterator[tuple[Summary, Experiment]]:
 
 def _written(case: ReportCase, kind: str) -> Wrote:
     """What the report writes about an experiment, by name below its folder."""
-    with tempfile.TemporaryDirectory(prefix="skilltrial-contract-") as folder, _opened(kind) as (summary, view):
+    with tempfile.TemporaryDirectory(prefix="skilltrial-contract-") as folder, opened_sample(kind) as (summary, view):
         before = _state(view.folder)
         with printing_nothing(f"about an experiment {kind}"):
             case.plugin().write(summary, view, FolderOut(Path(folder), Redactor()))
