@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import json
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from skilltrial.backends.local import bundled_weights
 from skilltrial.load import project
 from skilltrial.records.config import Config
 
 SUITES = Path(__file__).parents[1] / "data" / "suites"
 NAMES = sorted(path.name for path in SUITES.iterdir())
 DIALECTS = {"claude-plugin-eval": "plugin-eval"}
+NOT_FOR_CHAT = {
+    "agent-skill-eval": ("tidy-json::2", "tidy-json::force"),
+    "claude-plugin-eval": ("minutes::arithmetic",),
+}
+"""Cases of which every check needs a folder, a record of commands or of skills: a chat model has none, which is said before it runs."""
 UNGRADED = {"agent-skill-eval": {"judge_error": 2}}
 """`file_unchanged` of a file that is no fixture: agent-skill-eval passes it, here it has no verdict in either arm."""
 
@@ -64,3 +71,30 @@ def test_a_suite_runs_the_same_when_it_was_converted(skilltrial: Any, trees: Pat
         {key: row[key] for key in keys} for row in before["rates"]
     ]
     assert len(after["rates"]) >= 2
+
+
+@pytest.mark.real
+@pytest.mark.local_model
+@pytest.mark.parametrize("name", NAMES)
+def test_a_suite_runs_as_it_lies_on_the_local_model(skilltrial: Any, trees: Path, name: str) -> None:
+    """Whatever so small a model answers: every run is made, and each is graded or has a reason."""
+    if find_spec("xllamacpp") is None or bundled_weights() is None:
+        pytest.skip("needs: skilltrial agents --install local")
+    words = (
+        "run", f"suites/{name}", "--target", "local", "--judge", "fake", "--target-param", "max_tokens=40", "--timeout", "300",
+        "--format", "json",
+    )  # fmt: skip
+    if name in NOT_FOR_CHAT:
+        refused = skilltrial(*words)
+        assert (refused.code, refused.out) == (2, "") and all(case in refused.err for case in NOT_FOR_CHAT[name])
+        words = (*words, "--grade-later")
+    said = skilltrial(*words)
+    assert "Traceback" not in said.err
+    coverage = said.summary["coverage"]
+    ungraded = {"judge_error": 2 * len(NOT_FOR_CHAT[name])} if name in NOT_FOR_CHAT else {}
+    assert (coverage["finished"], coverage["failed_measurements"]) == (coverage["planned"], ungraded), said.err
+    assert coverage["graded"] > 0
+    states = {row["case"]: row["measured"] for row in said.summary["cases"]}
+    assert {case for case, measured in states.items() if not measured} == {
+        one.split("::")[1] for one in NOT_FOR_CHAT.get(name, ())
+    }
