@@ -199,3 +199,25 @@ def test_its_own_results_are_read_in_a_workspace_that_holds_ours_too(home: Home,
     assert {rate["skill"] for rate in theirs["rates"]} == {"alpha"}
     assert {rate["skill"] for rate in home.call("report", "--format", "json").summary["rates"]} == {"tables"}
     assert home.call("show", "alpha/tools/t1/with_skill/1", 1).code == 0
+
+
+def test_either_layout_is_written_later_too(home: Home, serve: Callable[..., Any]) -> None:
+    home.skill("tables", RUBRIC)
+    home.settings(serve(model()).url)
+    home.run()
+    for layout, place in (("iteration", "eval-1"), ("flat", "tables/eval-1")):
+        said = home.call("export", "--format", "ase-npm", "--layout", layout, "-o", layout)
+        assert said.code == 0, said.err
+        assert (home.folder / layout / place / "with_skill" / "grading.json").is_file()
+        read = home.call("report", layout, "--format", "json").summary
+        assert {rate["pass_rate"] for rate in read["rates"]} == {1.0}
+    assert home.call("export", "--format", "sab", "--layout", "flat").code == 2
+
+
+def test_a_listener_that_is_not_installed_is_told_before_anything_is_begun(home: Home, serve: Callable[..., Any]) -> None:
+    server = serve(model())
+    home.skill("tables", RUBRIC)
+    home.settings(server.url)
+    said = home.run("--listener", "nobody")
+    assert said.code == 2 and "no listener called 'nobody'" in said.err
+    assert server.requests == [] and not home.workspace.exists()

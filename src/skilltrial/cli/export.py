@@ -48,6 +48,7 @@ class Forms(click.Choice[str]):
 )
 @click.option("--include-output", is_flag=True, help="archive: with what runs said and left, so that they can be graded again.")
 @click.option("--force", is_flag=True, help="archive: replace the archive that lies there.")
+@click.option("--layout", type=click.Choice(["iteration", "flat"]), help="ase-npm: flat gives a single skill a folder too.")
 @click.option("--workspace", "-w", metavar="DIR", help="Where experiments are.")
 @click.option("--iteration", "-i", type=int, hidden=True)
 def command(
@@ -56,6 +57,7 @@ def command(
     output: str | None,
     include_output: bool,
     force: bool,
+    layout: str | None,
     workspace: str | None,
     iteration: int | None,
 ) -> int:
@@ -69,6 +71,9 @@ def command(
 
     if (include_output or force) and format_ != "archive":
         raise UsageError(f"--{'include-output' if include_output else 'force'} is for --format archive")
+    if layout and format_ != "ase-npm":
+        raise UsageError("--layout is for --format ase-npm")
+    how = {"flat": True} if layout == "flat" else {}
     session = Session()
     with opened_view(session, str(iteration) if iteration else experiment, workspace) as opened:
         place = place_for_pages(session, opened, workspace)
@@ -87,6 +92,6 @@ def command(
                 f"{goal} is not empty: what is there would be read as part of the tree", "name another with --output"
             )
         family = "formats" if format_ in registry.names("formats") else "reports"
-        registry.get(family, format_)().write(analyze.summary(opened), opened, FolderOut(goal, session.redactor))
+        registry.get(family, format_)().write(analyze.summary(opened), opened, FolderOut(goal, session.redactor), **how)
     click.echo(goal)
     return 0

@@ -64,6 +64,7 @@ class Session:
             config: Config = options.settings(values, self.cwd, self.environ, notes.append)
             self.logging = config.logging
             self.refuse_mixing(values)
+            self.refuse_unknown_listeners()
         finally:
             for note in notes:
                 self.say(note)
@@ -75,6 +76,13 @@ class Session:
             raise UsageError(
                 f"--log-file - and --format {values['format_']} would both go to the output stream", "give the news a file"
             )
+
+    def refuse_unknown_listeners(self) -> None:
+        """Before anything is begun."""
+        from skilltrial import registry
+
+        for name in self.logging.listeners if self.logging else ():
+            registry.get("listeners", name)
 
     @property
     def news_on_stdout(self) -> bool:
