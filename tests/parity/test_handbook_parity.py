@@ -173,3 +173,29 @@ def test_a_name_that_ends_in_a_hyphen_is_an_error(skilltrial: Any, repository: P
     add_skill(repository, "notes-", [PLAIN])
     said = skilltrial("validate")
     assert said.code == 1 and "'notes-'" in said.out + said.err
+
+
+# ---------------------------------------------------------------- what may cost money
+@pytest.mark.parametrize(
+    ("runs", "more", "started"), [(50, [], 50), (52, [], 0), (52, ["--yes"], 52), (52, ["--max-cost", "9"], 52)]
+)
+def test_more_than_fifty_runs_that_may_cost_money_are_not_started_unasked(
+    skilltrial: Any, repository: Path, runs: int, more: list[str], started: int
+) -> None:
+    add_skill(repository, "many", [PLAIN])
+    (repository / "mine.sh").write_text('echo done; echo x >> "$COUNT"\n'.replace("$COUNT", str(repository / "count.txt")))
+    (repository / "count.txt").touch()
+    said = skilltrial("run", "skills/many", "--runners", "mine", "-n", runs // 2, "--no-tree", *more)
+    assert len((repository / "count.txt").read_text().splitlines()) == started
+    if not started:
+        assert said.code == 2 and "52 runs that may cost money" in said.err and "--yes" in said.err
+
+
+def test_what_cost_much_before_is_not_started_unasked(skilltrial: Any, repository: Path, seen: Path) -> None:
+    """Half a dollar a run: four runs are 2 USD, twelve are 6."""
+    assert skilltrial("run", "--adapter", "./agent.py").code == 0
+    seen.write_text("")
+    said = skilltrial("run", "--adapter", "./agent.py", "--iterations", 3)
+    assert said.code == 2 and "12 runs that may cost money, about 6.00 USD by earlier ones" in said.err
+    assert seen.read_text() == ""
+    assert skilltrial("run", "--adapter", "./agent.py", "--iterations", 2).code == 0

@@ -56,7 +56,7 @@ def run(session: Session, config: Config, values: dict[str, Any], prepared: Prep
 
     workspace = session.workspace(config)
     prepared = prepared or prepare(config, session.cwd, workspace, session.machine, session.say)
-    confirm_paid(prepared.paid_runs, config)
+    confirm_paid(prepared.paid_runs, prepared.expected_cost_usd, config)
     experiment = trial.begin(prepared, workspace, session.machine, session.say)
     with experiment:
         return finish(session, config, values, experiment)

@@ -15,7 +15,7 @@ from skilltrial.flows import choosing, git_state, nothing_given, packets, runner
 from skilltrial.flows.newsroom import now
 from skilltrial.flows.targets import Planned, judge_for, judge_levelled, levelled, probe_all, resolve
 from skilltrial.records.config import Config
-from skilltrial.records.plan import Plan, SetAside
+from skilltrial.records.plan import CellGroup, Plan, SetAside
 from skilltrial.records.suite import Skill, Suite
 from skilltrial.seams import Capabilities, Machine, Probe
 
@@ -42,8 +42,17 @@ class Prepared:
     @property
     def paid_runs(self) -> int:
         """Cells on targets that may cost money."""
+        return sum(group.repetitions for group in self._paid)
+
+    @property
+    def expected_cost_usd(self) -> float | None:
+        """Of these cells, by earlier runs."""
+        return planning.expected_cost_usd(self._paid, self.history)
+
+    @property
+    def _paid(self) -> list[CellGroup]:
         paid = {planned.target.name for planned in self.targets if planned.paid}
-        return sum(group.repetitions for group in self.plan.groups if group.target in paid)
+        return [group for group in self.plan.groups if group.target in paid]
 
 
 def prepare(

@@ -1,6 +1,6 @@
 """Suites and targets become cells, and cells an order."""
 
-from skilltrial.plan.forecast import Endpoints, Forecast, concurrency_of, forecast, shared_of
+from skilltrial.plan.forecast import Endpoints, Forecast, concurrency_of, expected_cost_usd, forecast, shared_of
 from skilltrial.plan.limits import limits_of, stage_of
 from skilltrial.plan.making import Candidate, Made, Ungradable, make, named, refusal
 from skilltrial.plan.queue import CellQueue, Stopped
@@ -14,6 +14,7 @@ __all__ = [
     "Stopped",
     "Ungradable",
     "concurrency_of",
+    "expected_cost_usd",
     "forecast",
     "limits_of",
     "make",

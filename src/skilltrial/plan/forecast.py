@@ -161,6 +161,11 @@ def _targets(
         )
 
 
+def expected_cost_usd(groups: Sequence[CellGroup], history: History) -> float | None:
+    """What all their cells cost by earlier runs of some; None: no earlier run tells."""
+    return _expected(groups, history, sum(group.repetitions for group in groups))[1]
+
+
 def _expected(groups: Sequence[CellGroup], history: History, cells: int) -> tuple[float | None, float | None]:
     """Means over the groups that ran before, for all cells."""
     known = [took for group in groups if (took := history.get(group.inputs) or history.get(_key(group)))]
