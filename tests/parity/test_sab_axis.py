@@ -192,3 +192,28 @@ def test_the_commands_of_the_guide_are_commands(skilltrial: Any) -> None:
         command = group.get_command(group.make_context("skilltrial", ["--help"], resilient_parsing=True), name)
         assert command is not None
         command.make_context(name, args)
+
+
+def test_the_four_words_of_skill_ab_eval_label_each_targets_lift(skilltrial: Any, new_skill: Any, tmp_path: Path) -> None:
+    """One case with ten words to say; each target says so many with the skill and five without."""
+    checks = [{"id": f"w{n}", "type": "contains", "value": f"word{n}."} for n in range(10)]
+    new_skill([{"id": 1, "prompt": "Say your words.", "checks": checks}])
+    words = {"a": (8, "clear positive"), "b": (6, "marginal"), "c": (5, "no measurable effect"), "d": (4, "negative")}
+    targets = []
+    for name, (count, _) in words.items():
+        said = {"with_skill": count, "without_skill": 5}
+        rules = [{"when": {"arm": arm}, "text": " ".join(f"word{n}." for n in range(many))} for arm, many in said.items()]
+        (tmp_path / f"{name}.json").write_text(json.dumps({"rules": rules}))
+        targets += ["--target", f"fake:{name}.json"]
+    summary = skilltrial("run", "colours", *targets, "--format", "json").summary
+    assert {row["target"][-1]: row["point_label"] for row in summary["lifts"]} == {name: word for name, (_, word) in words.items()}
+
+
+@pytest.mark.parametrize(("judge", "kin"), [("openai:gpt-5-mini", True), ("openai:qwen3-32b", False)])
+def test_a_judge_of_the_makers_own_family_is_named(
+    skilltrial: Any, new_skill: Any, monkeypatch: pytest.MonkeyPatch, judge: str, kin: bool
+) -> None:
+    new_skill([{"id": 1, "prompt": "Which colour?", "assertions": ["It names a colour."]}])
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789abcdef0123")
+    said = skilltrial("plan", "colours", "--target", "openai:gpt-5", "--judge", judge)
+    assert ("it may favour its kin" in said.out + said.err) is kin
