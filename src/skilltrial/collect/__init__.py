@@ -52,8 +52,7 @@ def evidence(
     if files.delta is not None and files.delta.git is not None:
         files = files._replace(delta=keeper.repository(files.delta, states or {}))
     said = keeper.said(run)
-    return Evidence.model_construct(
-        schema_="skilltrial.evidence/1",
+    return Evidence(
         cell=cell,
         inputs=inputs,
         attempt=attempt,
@@ -186,7 +185,7 @@ class _Keeper:
     def _put(self, path: str, data: bytes, *, executable: bool = False) -> FileRef:
         key = digest(data)
         self._blobs.put_new(key, data)
-        return FileRef.model_construct(path=path, size=len(data), digest=key, executable=executable)
+        return FileRef(path=path, size=len(data), digest=key, executable=executable)
 
 
 def _everything(run: AgentRun, sent: str | None) -> list[str]:

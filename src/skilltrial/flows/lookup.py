@@ -54,12 +54,20 @@ class Lookup:
 
     def skills_of(self, cell: Cell) -> tuple[Skill, ...]:
         """What the cell's arm may see: () in a baseline."""
-        trees = {tree.digest for tree in self.arms[cell.skill, cell.arm].trees}
-        return tuple(skill for skill in self.plan.skills if skill.tree.digest in trees and self._of_arm(skill, cell))
+        return self._seen[cell.skill, cell.arm]
 
-    def _of_arm(self, skill: Skill, cell: Cell) -> bool:
-        own = self.arms[cell.skill, cell.arm].skill
-        return skill.id == own or len(self.arms[cell.skill, cell.arm].trees) > 1
+    @cached_property
+    def _seen(self) -> dict[tuple[str, str], tuple[Skill, ...]]:
+        by_digest: dict[str, list[Skill]] = {}
+        for skill in self.plan.skills:
+            by_digest.setdefault(skill.tree.digest, []).append(skill)
+        place = {skill.id: number for number, skill in enumerate(self.plan.skills)}
+        found = {}
+        for key, arm in self.arms.items():
+            skills = [skill for digest in {tree.digest for tree in arm.trees} for skill in by_digest.get(digest, ())]
+            own = [skill for skill in skills if skill.id == arm.skill or len(arm.trees) > 1]
+            found[key] = tuple(sorted(own, key=lambda skill: place[skill.id]))
+        return found
 
     def checks(self, cell: Cell) -> tuple[Check, ...]:
         """The checks to ask of a cell: those of its arm that are not set aside on its target."""

@@ -9,8 +9,9 @@ from skilltrial.seams import Capabilities
 
 def limits_of(case: Case, target: Target, options: Options) -> Limits:
     """The case's own limits, then the target's time limit, then those of the experiment."""
-    said = {name: value for name, value in case.limits if value is not None}
-    return options.limits.model_copy(update={"timeout_s": target.timeout_s or options.limits.timeout_s, **said})
+    own = {"timeout_s": target.timeout_s} if target.timeout_s else {}
+    own |= {name: value for name, value in case.limits if value is not None}
+    return options.limits.model_copy(update=own) if own else options.limits
 
 
 def stage_of(case: Case, capabilities: Capabilities) -> Stage:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, SkipValidation
 
 from skilltrial.records.record import JsonObject, Record
 from skilltrial.records.suite import FileRef
@@ -41,6 +41,8 @@ class Usage(Record):
 def summed(usages: Iterable[Usage]) -> Usage:
     """What several calls took together; a figure that none of them reported stays unknown."""
     listed = list(usages)
+    if len(listed) == 1:
+        return listed[0]
     names = ("input_tokens", "cached_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens", "cost_usd")
     known = {name: [value for usage in listed if (value := getattr(usage, name)) is not None] for name in names}
     sources = {usage.cost_source for usage in listed} - {None}
@@ -166,9 +168,9 @@ class AgentRun(Record):
     setup: bool = False
     """The failure is one of set-up (key, model name, address, program) and would hit every other cell of this target too."""
     retry_after_s: float | None = None
-    sent: JsonObject | None = None
+    sent: SkipValidation[JsonObject] | None = None  # ours, and written as JSON next: walking it was half the CPU of this record
     """What was sent: system, user, tools, staged paths."""
-    logs: dict[str, bytes] = {}
+    logs: dict[str, bytes] = Field(default_factory=dict)  # a `{}` here would be copied by pydantic, at the price of ten fields
     """Raw output by file name (stdout.log, stderr.log, response.json), already cut to head and tail."""
 
 
