@@ -56,6 +56,19 @@ def test_skilltrial_yaml_wins_over_pyproject_and_says_so(tmp_path: Path) -> None
     assert "[tool.skilltrial] in pyproject.toml" in found.notes[0]
 
 
+def test_the_settings_of_agent_skills_eval_are_never_found_and_a_note_says_how_to_name_them(tmp_path: Path) -> None:
+    written(tmp_path, "target: m\n", "agent-skills-eval.yaml")
+    alone = look(tmp_path)
+    assert alone.path is None and "--config agent-skills-eval.yaml" in alone.notes[0]
+    written(tmp_path, "repetitions: 2\n")
+    both = look(tmp_path)
+    assert both.path == tmp_path / "skilltrial.yaml"
+    assert "agent-skills-eval.yaml beside it is not" in both.notes[0]
+    (tmp_path / ".git").mkdir()
+    written(tmp_path / "below", "target: m\n", "agent-skills-eval.yaml")
+    assert look(tmp_path / "below").path == tmp_path / "skilltrial.yaml"
+
+
 def test_a_pyproject_without_our_table_is_not_ours(tmp_path: Path) -> None:
     written(tmp_path, '[project]\nname = "x"\n# tool.skilltrial\n', "pyproject.toml")
     assert find(tmp_path) is None

@@ -89,16 +89,22 @@ def look(cwd: Path) -> Found:
     """The nearest skilltrial.yaml or pyproject.toml with [tool.skilltrial], from `cwd` up to the repository root.
 
     In one folder skilltrial.yaml wins, and a note says so. Outside a repository only `cwd` itself is looked at.
+    agent-skills-eval.yaml is never found, as it is not there either; a note says how it is named.
     """
+    notes: tuple[str, ...] = ()
     for folder in _upwards(cwd.resolve()):
         found = [folder / name for name in FILE_NAMES if (folder / name).is_file()]
         project = folder / "pyproject.toml"
         if project.is_file() and _has_table(project):
             found.append(project)
+        theirs = [folder / name for name in foreign_config.FILE_NAMES if (folder / name).is_file()]
+        if theirs and not found and folder == cwd.resolve():
+            notes = (f"{theirs[0].name} is not read unless it is named: --config {theirs[0].name}",)
         if found:
+            found += theirs
             unused = ", ".join("[tool.skilltrial] in pyproject.toml" if path == project else path.name for path in found[1:])
             return Found(found[0], (f"{found[0]} is used, {unused} beside it is not",) if unused else ())
-    return Found(None)
+    return Found(None, notes)
 
 
 def read(path: Path, cwd: Path | None = None) -> Config:

@@ -18,6 +18,7 @@ from skilltrial.load.settings_text import Settings
 from skilltrial.records.config import Config, GateConfig, LoggingConfig, ReportConfig, TargetConfig
 from skilltrial.records.problems import Problem
 
+FILE_NAMES = ("agent-skills-eval.yaml", "agent-skills-eval.yml", "agent-skills-eval.json")
 DEFAULT_MODEL = "gpt-4o-mini"
 DEFAULT_CONCURRENCY = 4
 WORKSPACE = "agent-skills-workspace"
