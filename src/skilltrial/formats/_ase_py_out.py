@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from skilltrial.formats import _ase_py_totals as totals
+from skilltrial.formats._ase_py_totals import CONFIGURATIONS
 from skilltrial.formats._export import (
     Material,
     Part,
@@ -24,7 +27,6 @@ from skilltrial.records.summary import Summary
 from skilltrial.seams import ExperimentView, Out
 from skilltrial.version import VERSION
 
-CONFIGURATIONS = {"with_skill": True, "without_skill": False}
 _METHODS = {"judge": "llm", "hook": "hook", "budget": "budget", "contract": "side-effect-contract"}
 _STRUCTURED = frozenset(
     {
@@ -57,7 +59,7 @@ class _Iteration:
         self.name = material.names.get(skill, skill)
         self.repetitions = max(part.repetitions for part in parts)
         self.cases = {sheet.case.id: sheet.case for part in parts for sheet in part.sheets}
-        subject = next((one for one in material.plan.skills if one.id == skill), None)
+        subject = self.subject = next((one for one in material.plan.skills if one.id == skill), None)
         self.hash = (subject.hash or subject.tree.digest.removeprefix("sha256:")) if subject else ""
 
     def write(self) -> None:
@@ -90,6 +92,10 @@ class _Iteration:
         self.material.write(f"{folder}/timing.json", _timing(sheet))
         self.material.write(f"{folder}/run_meta.json", self._meta(part, sheet))
         self.material.write(f"{folder}/outputs/output.txt", evidence.text)
+        git = evidence.delta.git if evidence.delta else None
+        for state in (git.before, git.after) if git else ():
+            if state is not None and (told := self.material.view.blob(state.digest)) is not None:
+                self.material.out.write(f"{folder}/outputs/{state.path}", told)
         for log in evidence.logs:
             data = self.material.view.blob(log.digest) if log.path in ("stdout.log", "stderr.log") else None
             if data is not None:
@@ -104,8 +110,8 @@ class _Iteration:
             "iteration": 1,
             "skill_name": self.name,
             "skill_hash": self.hash,
-            "side_effect_level": case.side_effects.level if case.side_effects else "local-only",
-            "source_repo": None,
+            "side_effect_level": totals.level(case),
+            "source_repo": self.material.plan.options.source_repo,
             "run_id": self.material.plan.digest.removeprefix("sha256:")[:8],
             "run_index": cell.repetition,
             "model": (evidence.model if evidence else None) or part.target.value,
@@ -124,10 +130,17 @@ class _Iteration:
                 "skill_name": self.name,
                 "skill_hash": self.hash,
                 "evals": [_eval(case, given[name]) for name, case in self.cases.items()],
-                "source_repo": None,
+                **totals.skill_size(self.subject),
+                "source_repo": self.material.plan.options.source_repo,
                 "selected_eval_ids": [],
                 "selected_side_effect_levels": [],
-                "grader": {"model": (judge.target.value or judge.target.backend) if judge else "", "base_url": None},
+                "side_effect_counts": dict(Counter(totals.level(case) for case in self.cases.values())),
+                "grader": {
+                    "model": (judge.target.value or judge.target.backend) if judge else "",
+                    "base_url": judge.target.options.get("base_url") if judge else None,
+                    "key_file": None,
+                    "allowed_models": None,
+                },
             },
         )
         stats = dict(self._stats())
@@ -153,15 +166,22 @@ class _Iteration:
             "run_id": self.material.plan.digest.removeprefix("sha256:")[:8],
             "agents": [part.target.name for part in self.parts],
             "eval_ids": [str(one) for one in ids],
+            "side_effect_levels": sorted({totals.level(case) for case in self.cases.values()}),
             "runs_per_case": self.repetitions,
             "with_baseline": any("without_skill" in part.arms for part in self.parts),
             "duration_seconds": self.material.summary.totals.duration_s,
             "pass_rates": {name: side["pass_rate"]["mean"] for name, side in stats.items()},
             "runs_completed": len(sheets) - len(errors) - len(skipped),
             "runs_failed_grading": sum(sheet.measured and (sheet.rate or 0.0) < 1.0 for sheet in sheets),
+            "failed_runs": totals.failed_runs(sheets),
             "errors": errors,
             "skipped_runs": skipped,
-            "hooks": {},
+            "tokens": totals.tokens(sheets),
+            "cost": totals.cost(sheets),
+            "stability": totals.stability(sheets),
+            **totals.skill_size(self.subject),
+            **totals.budget(self.material.plan.budgets, self.material.summary.budget.exceeded, sheets),
+            "hooks": totals.hooks(self.material.summary.hooks),
         }
 
 
@@ -179,7 +199,7 @@ def _eval(case: Case, given: int | str) -> dict[str, Any]:
         "should_trigger": case.should_trigger,
         "force_skill_invocation": case.forced,
         "stage_files": case.stage_files,
-        "side_effect_level": case.side_effects.level if case.side_effects else "local-only",
+        "side_effect_level": totals.level(case),
         "side_effect_contract": case.side_effects.contract if case.side_effects else None,
     }
 
@@ -213,7 +233,7 @@ def _timing(sheet: Sheet) -> dict[str, Any]:
         "input_tokens": usage.input_tokens or 0,
         "output_tokens": usage.output_tokens or 0,
         "cached_tokens": usage.cached_tokens or 0,
-        "cache_creation_tokens": 0,
+        "cache_creation_tokens": usage.cache_write_tokens or 0,
         "non_cached_input_tokens": None if fresh is None else int(fresh),
         "reasoning_output_tokens": usage.reasoning_tokens,
         "cost_usd": usage.cost_usd,

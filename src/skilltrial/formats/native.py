@@ -130,6 +130,8 @@ def timing(evidence: Evidence) -> dict[str, Any]:
         "total_tokens": (usage.input_tokens or 0) + (usage.output_tokens or 0) if known else usage.total_tokens,
         "input_tokens": usage.input_tokens,
         "cached_tokens": usage.cached_tokens,
+        "cache_creation_tokens": usage.cache_write_tokens,
+        "non_cached_input_tokens": None if usage.input_tokens is None else usage.input_tokens - (usage.cached_tokens or 0),
         "output_tokens": usage.output_tokens,
         "reasoning_output_tokens": usage.reasoning_tokens,
         "cost_usd": usage.cost_usd,
@@ -137,6 +139,7 @@ def timing(evidence: Evidence) -> dict[str, Any]:
         "turns": evidence.timing.turns,
         "model_requests": evidence.timing.model_requests,
         "timed_out": evidence.outcome == "timeout",
+        "retries": evidence.attempt - 1,
     }
 
 

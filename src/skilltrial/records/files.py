@@ -59,6 +59,8 @@ class TimingFile(Record):
     total_tokens: int | None
     input_tokens: int | None
     cached_tokens: int | None
+    cache_creation_tokens: int | None
+    non_cached_input_tokens: int | None
     output_tokens: int | None
     reasoning_output_tokens: int | None
     cost_usd: float | None
@@ -66,6 +68,8 @@ class TimingFile(Record):
     turns: int | None
     model_requests: int | None
     timed_out: bool
+    retries: int
+    """Attempts before this one."""
     budget_exceeded: bool
     budget_reason: str | None
 
