@@ -27,6 +27,7 @@ from skilltrial.flows.pairs import Pairs
 from skilltrial.flows.prepare import Prepared
 from skilltrial.flows.reuse import reuse_baselines
 from skilltrial.formats import native
+from skilltrial.records import plan as plans
 from skilltrial.records.evidence import Usage
 from skilltrial.records.journal import Pair, Result, StopLine
 from skilltrial.records.plan import Cell
@@ -179,11 +180,17 @@ class _TreeWriter:
 
     def mend(self) -> None:
         """Writes the folders that a killed or interrupted process did not get to."""
-        for result in self.bench.experiment.results():
-            if result.evidence is not None and self._wanted(result.cell) and not (mark := self._mark(result.cell)).exists():
+        for cell in plans.cells(self.bench.plan) if self._wanted_at_all() else ():
+            if not self._wanted(cell) or (mark := self._mark(cell)).exists():
+                continue
+            result = self.bench.experiment.result_of(cell)
+            if result.evidence is not None:
                 for half in mark.parent.rglob(".*.tmp"):  # files that were being written when it was killed
                     half.unlink()
                 native.write_cell(result, self.bench.experiment, self.out)
+
+    def _wanted_at_all(self) -> bool:
+        return any(self._wanted_on(target.name) for target in self.bench.plan.targets)
 
     def _wanted(self, cell: Cell) -> bool:
         return self._wanted_on(cell.target)
