@@ -18,8 +18,8 @@ FOLDER = ROOT / "docs" / "parity"
 
 INTRO = """# What other tools do, and what does it here
 
-Every command, option, key, file, event, variable and exit code of four other tools and of the standard's own files, what
-does the same here, and the test that shows it. **Deliberately different** marks what we do in another way, with the
+Every command, option, key, file, event, variable and exit code of four other tools, of the standard's own files and of
+Claude Code's `claude plugin eval`: what does the same here, and the test that shows it. **Deliberately different** marks what we do in another way, with the
 reason. Made by `make docs` from [docs/parity/](../parity/README.md); a test walks it, so no row is there without proof and
 nothing known is left out."""
 
