@@ -35,10 +35,12 @@ def command(path: str, output: str | None, form: str) -> int:
     An existing file is never overwritten; the suites read stay as they are. Exit: 0 written, 2 nothing written.
     """
     from skilltrial.load.convert import convert
-    from skilltrial.system.files import write_new
+    from skilltrial.system.files import refuse_unwritable, write_new
 
     cwd = Path.cwd()
     goal = Path(cwd, output) if output and output != "-" else None
+    if goal is not None:
+        refuse_unwritable(goal)
     made = convert(path, cwd, goal)
     for problem in made.problems:
         if problem.severity == "warning" or problem.rule in ("not-of-a-suite", "focus"):

@@ -251,8 +251,11 @@ def _config_file(values: dict[str, Any], cwd: Path, say: Callable[[str], None]) 
 
 
 def check_outputs(names: Sequence[str]) -> None:
-    """Refuses a report file whose suffix says nothing."""
+    """Refuses a report file whose suffix says nothing, or that cannot be written."""
+    from skilltrial.system.files import refuse_unwritable
+
     for name in names:
+        refuse_unwritable(Path(name))
         if Path(name).suffix not in (".xml", ".md", ".json", ".html", ".csv"):
             from skilltrial.flows.trial import report_for
 

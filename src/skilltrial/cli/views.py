@@ -104,9 +104,9 @@ def must_be_foreign(session: Session, which: str) -> Tree:
     from skilltrial.store.folders import seen_in
 
     path = Path(session.cwd, which)
+    if (path / "experiment.json").is_file():  # its folders per cell look like the standard's workspace
+        raise UsageError(f"{which} is an experiment of skilltrial already", f"skilltrial report {which}")
     found = formats.find(path)
     if found is None:
-        if (path / "experiment.json").is_file():
-            raise UsageError(f"{which} is an experiment of skilltrial already", f"skilltrial report {which}")
         raise UsageError(f"{which}: no result tree that we know: {seen_in(path)}", f"known are {known_formats()}")
     return found

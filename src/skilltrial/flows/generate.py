@@ -23,7 +23,7 @@ from skilltrial.records.problems import Problem, Where
 from skilltrial.records.record import JsonObject, Record
 from skilltrial.records.suite import Case, Check, Skill, Suite
 from skilltrial.seams import Machine, Question
-from skilltrial.system.files import write_new
+from skilltrial.system.files import refuse_unwritable, write_new
 
 LONGEST_SKILL = 60_000
 """Characters of SKILL.md that the judge is shown."""
@@ -85,6 +85,7 @@ def generate(given: str, output: str | None, judge: Target, cwd: Path, machine: 
     place = Path(cwd, output) if output else folder / "evals" / "evals.json"
     if place.exists() or place.is_symlink():
         raise UsageError(f"{place} is there already", "generate never overwrites; name another place with --output")
+    refuse_unwritable(place)
     fault, usages = None, []
     drafted: _Drafted | None = None
     with Asker(judge, machine) as asker:

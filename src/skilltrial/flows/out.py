@@ -17,8 +17,12 @@ class FolderOut:
         self.redactor = redactor
 
     def write(self, name: str, text: str | bytes) -> Path:
+        """Where it was written. Raises UsageError when that cannot be."""
         if name.startswith("/") or ".." in name.split("/"):
             raise UsageError(f"a report wanted to write outside its folder: {name}")
         path = self.root / name
-        write_atomic(path, text, self.redactor)
+        try:
+            write_atomic(path, text, self.redactor)
+        except OSError as error:
+            raise UsageError(f"{self.root} cannot be written to: {error.strerror or error}", "name another place") from error
         return path

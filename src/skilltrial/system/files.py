@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
+from skilltrial.errors import UsageError
+
 if TYPE_CHECKING:  # its patterns take milliseconds to compile, and `validate` masks nothing
     from skilltrial.system.redaction import Redactor
 
@@ -56,6 +58,19 @@ def write_new(path: Path, data: bytes, redactor: Redactor | None, *, executable:
     except FileExistsError:
         return False
     return True
+
+
+def refuse_unwritable(path: Path) -> None:
+    """Says before any work is done that no file can be made at a path.
+
+    Raises:
+        UsageError: it is a folder, something above it is no folder, or may not be written to.
+    """
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder", "name a file in it")
+    above = next((folder for folder in path.absolute().parents if os.path.lexists(folder)), None)
+    if above is None or not above.is_dir() or not os.access(above, os.W_OK):
+        raise UsageError(f"{path} cannot be written: {above} is no folder that may be written to", "name another place")
 
 
 def copy_tree(source: Path, target: Path) -> tuple[str, ...]:
