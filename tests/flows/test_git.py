@@ -145,6 +145,8 @@ def test_without_a_check_or_a_contract_git_is_never_asked(skilltrial: Any, new_s
     before, after = (json.loads((cell / name).read_text()) for name in ("pre_state.json", "post_state.json"))
     assert before == after
     assert before["current_branch"] == "main" and before["local_branches"] == ["main"]
+    assert (before["commit_count"], before["commits"]) == (1, [f"{before['head_sha'][:7]} base"])
+    assert before["commit_shas"] == [before["head_sha"]]
 
 
 def test_a_check_on_git_gives_every_target_a_repository_that_works_in_a_folder(play: Any) -> None:

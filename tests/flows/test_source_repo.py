@@ -87,6 +87,31 @@ def test_a_push_goes_to_a_private_copy_and_is_graded_there(play: Any, repository
     assert not (iteration(tmp_path) / "cleanup.json").exists()
 
 
+def states_of(folder: Path, arm: str = "with_skill") -> tuple[dict[str, Any], dict[str, Any]]:
+    (cell,) = folder.glob(f"colours/eval-1/*/{arm}/run-1")
+    before, after = (json.loads((cell / name).read_text()) for name in ("pre_state.json", "post_state.json"))
+    return before, after
+
+
+def test_the_states_tell_the_commits_that_head_reaches(play: Any, repository: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    log = tmp_path / "starts.log"
+    shim = tmp_path / "bin" / "git"
+    shim.parent.mkdir()
+    shim.write_text(f'#!/bin/sh\necho "$@" >> {log}\nexec {shutil.which("git")} "$@"\n')
+    shim.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{shim.parent}:{os.environ['PATH']}")
+    play(PUSHES.replace("git ", f"{shutil.which('git')} "), [{"type": "git_commit"}])
+    second, first = git(repository, "log", "--format=%H").split()
+    before, after = states_of(iteration(tmp_path))
+    assert (before["commit_count"], before["commits"]) == (2, [f"{second[:7]} second", f"{first[:7]} first"])
+    assert (after["commit_count"], after["commits"]) == (3, [f"{after['head_sha'][:7]} Add out", *before["commits"]])
+    assert after["commit_shas"] == [after["head_sha"], second, first] and before["commit_shas"] == [second, first]
+    assert before["open_prs"] is None and after["open_prs"] is None, "nobody asked"
+    asked = [line for line in log.read_text().splitlines() if "--git-dir=.git" in line]
+    # per cell two after the run; before it the status of one workspace and the history of one commit, asked once for both arms
+    assert len(asked) <= 2 * 2 + 2, asked
+
+
 def test_a_run_cannot_claim_a_push_by_writing_its_own_notes(play: Any, tmp_path: Path) -> None:
     script = "git checkout -q -b feat && git commit -q --allow-empty -m x && git update-ref refs/remotes/origin/feat HEAD"
     play(script, [{"id": "p", "type": "git_pushed"}])
@@ -262,6 +287,8 @@ def test_a_pull_request_is_seen_through_gh_and_told_by_cleanup(play: Any, skillt
         "without_skill": {"pr": "failed", row: "passed"},
     }, said.err
     assert ROW["url"] in skilltrial("cleanup").err
+    before, after = states_of(iteration(tmp_path))
+    assert (before["open_prs"], after["open_prs"]) == ([], [ROW])
 
 
 def test_an_error_of_the_provider_is_no_verdict(play: Any, github: Path, tmp_path: Path) -> None:

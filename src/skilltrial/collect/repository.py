@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from skilltrial.records.evidence import Delta, GitDelta
 from skilltrial.records.suite import Limits
 from skilltrial.seams import Command, Place, Stop
+from skilltrial.system import git_history
 from skilltrial.system.files import Manifest, read_capped, write_atomic
+from skilltrial.system.git import SUBJECT
+from skilltrial.system.git_history import History
 from skilltrial.system.git_reading import (
     MOST_COMMITS,
     REMOTE,
@@ -27,11 +30,13 @@ from skilltrial.system.git_reading import (
 )
 
 _LIMITS = Limits(timeout_s=60.0, output_bytes=16 * 1024 * 1024)
+_LONG_HISTORY = Limits(timeout_s=60.0, output_bytes=512 * 1024 * 1024)
+_MOST_LINES = 20
 _MOST_ENTRIES = 1000
 _LARGEST_FILE = 64 * 1024 * 1024
 _HEADS, _REMOTES, _ORIGIN = "refs/heads/", "refs/remotes/", "refs/remotes/origin/"
-Known = MutableMapping[Any, tuple[str, ...]]
-"""What git status says of workspaces that are made alike, by what they are made from."""
+Known = MutableMapping[Any, Any]
+"""What git says of workspaces that are made alike, by what they are made from: status and history."""
 
 
 class Worked(Protocol):
@@ -50,6 +55,8 @@ class State(NamedTuple):
     head: Head
     refs: dict[str, str]
     status: tuple[str, ...]
+    history: History | None
+    """None: to tell it would take one git process more than a snapshot may cost."""
 
     def of(self, kind: str) -> dict[str, str]:
         """Branches of a kind by short name; the remote's pointer to its default branch is none."""
@@ -63,14 +70,19 @@ class State(NamedTuple):
         """In the shape of agent-skill-eval's state files."""
         heads, far = self.of(_HEADS), self.of(_REMOTES)
         plain = {name.partition("/")[2]: commit for name, commit in far.items()}
+        newest = self.history.newest if self.history else ()
         return {
             "local_branches": list(heads),
             "remote_branches": sorted(plain),
             "current_branch": self.head.branch,
             "head_sha": self.head.commit,
+            "commit_count": self.history.total if self.history else None,
+            "commits": [f"{name[:7]} {subject}" for name, subject in newest[:_MOST_LINES]],
             "remote_names": list(remotes),
+            "open_prs": None,
             "branch_heads": heads,
             "remote_branch_heads": plain,
+            "commit_shas": [name for name, _ in newest],
             "status_porcelain": list(self.status),
             "changed_files": [path_of(entry) for entry in self.status],
         }
@@ -111,7 +123,8 @@ class Repository:
             status = self._status()
             if known is not None:
                 known[key] = status
-        self.before = State(head_of(folder, refs), refs, status)
+        head = head_of(folder, refs)
+        self.before = State(head, refs, status, self._first_history(head, known))
         self._index = _bytes(folder / "index")
 
     def after(self, files: Delta) -> Found:
@@ -134,8 +147,9 @@ class Repository:
         then, problem = self.before, None
         refs = self._refs()
         head = head_of(self._folder, refs)
-        now = State(head, refs, then.status)
+        now, asked = State(head, refs, then.status, None), 0
         if _touched(files) or (head, refs) != (then.head, then.refs) or _bytes(self._folder / "index") != self._index:
+            asked += 1
             try:
                 now = now._replace(status=self._status())
             except Failed as error:
@@ -145,6 +159,8 @@ class Repository:
             commits = self._new_commits(now)
         except Failed as error:
             problem = problem or str(error)
+        asked += self._has_new(now)
+        now = now._replace(history=self._history(head, may_ask=asked < 2))
         status = _new_entries(now.status, then.status, files)
         return GitDelta(
             branches=tuple(name for name in now.of(_HEADS) if name not in then.of(_HEADS)),
@@ -163,11 +179,42 @@ class Repository:
 
     def _new_commits(self, now: State) -> tuple[str, ...]:
         """Commits that local branches or HEAD reach now and nothing reached before: what was only fetched is none."""
-        before = {*self.before.refs.values(), *([self.before.head.commit] if self.before.head.commit else [])}
-        heads = {*now.of(_HEADS).values(), *([now.head.commit] if now.head.commit else [])}
-        if not heads - before:
+        if not self._has_new(now):
             return ()
-        return tuple(self._asked(new_commits(heads - before, before)).splitlines())
+        return tuple(self._asked(new_commits(_tips(now) - self._before_tips(), self._before_tips())).splitlines())
+
+    def _has_new(self, now: State) -> bool:
+        return bool(_tips(now) - self._before_tips())
+
+    def _before_tips(self) -> set[str]:
+        return {*self.before.refs.values(), *([self.before.head.commit] if self.before.head.commit else [])}
+
+    def _first_history(self, head: Head, known: Known | None) -> History | None:
+        """What HEAD reaches when the run begins; git is asked once about one commit."""
+        if head.commit is None:
+            return git_history.NONE
+        if self.workspace.status is not None:  # the repository is of our making
+            return git_history.only(head.commit, SUBJECT)
+        place = ("history", head.commit)
+        found = (known or {}).get(place) or self._asked_history()
+        if known is not None and found is not None:
+            known[place] = found
+        return found
+
+    def _history(self, head: Head, *, may_ask: bool) -> History | None:
+        if head.commit is None:
+            return git_history.NONE
+        before = self.before.history
+        found = git_history.grown(self._folder, head.commit, before) if before is not None else None
+        return found or (self._asked_history() if may_ask else None)
+
+    def _asked_history(self) -> History | None:
+        listing = git_history.Listing()
+        try:
+            self._run(git_history.ASKED, listing.add, _LONG_HISTORY)
+        except Failed:
+            return None
+        return listing.history()
 
     def _status(self) -> tuple[str, ...]:
         return entries_of(self._asked(STATUS), self.workspace.before.skipped)
@@ -194,19 +241,26 @@ class Repository:
             Failed: it cannot be started, ended otherwise than well, or took too long.
         """
         printed = bytearray()
+        self._run(argv, printed.extend, _LIMITS)
+        return bytes(printed).decode("utf-8", "replace")
 
+    def _run(self, argv: tuple[str, ...], hear: Callable[[bytes], None], limits: Limits) -> None:
         def keep(line: bytes) -> Stop | None:
-            printed.extend(line)
+            hear(line)
             return None
 
         try:
-            ended = self.workspace.place.start(Command(argv, SAFE_ENVIRONMENT), _LIMITS, keep)
+            ended = self.workspace.place.start(Command(argv, SAFE_ENVIRONMENT), limits, keep)
         except OSError as error:
             raise Failed(f"git could not be started: {error.strerror or error}") from None
         if ended.code != 0:
             why = ended.stop.reason if ended.stop else ended.stderr.decode("utf-8", "replace").strip()[-200:]
             raise Failed(f"git {argv[len(safe_git())]} ended with status {ended.code}: {why}")
-        return bytes(printed).decode("utf-8", "replace")
+
+
+def _tips(state: State) -> set[str]:
+    """The commits that local branches and HEAD stand at."""
+    return {*state.of(_HEADS).values(), *([state.head.commit] if state.head.commit else [])}
 
 
 def _touched(files: Delta) -> bool:

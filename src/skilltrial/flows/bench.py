@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from skilltrial import graders, registry
 from skilltrial.flows.elsewhere import Elsewhere
@@ -56,8 +57,8 @@ class Bench:
     judge_backend: Backend | None = None
     source: SourceRepository | None = None
     """The repository that every case starts from."""
-    repositories: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """What git status says of workspaces made from equal parts."""
+    repositories: dict[Any, Any] = field(default_factory=dict)
+    """What git says of workspaces made from equal parts, and of what commits reach."""
     faults: list[str] = field(default_factory=list)
     """Tracebacks of faults of our own, for the log."""
 

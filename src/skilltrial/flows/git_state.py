@@ -68,7 +68,7 @@ class Watched:
                 states = {"before": found.before, **({"after": found.after} if found.after else {})}
             except Failed as error:
                 delta = GitDelta(problem=str(error))
-        delta = self._reviewed(delta)
+        delta = self._reviewed(delta, states)
         if is_live(self._case):
             self._recorded(delta, states.get("before"))
         return Looked(files.model_copy(update={"git": delta}), states)
@@ -82,9 +82,12 @@ class Watched:
         except Failed as error:
             return str(error)
 
-    def _reviewed(self, delta: GitDelta) -> GitDelta:
+    def _reviewed(self, delta: GitDelta, states: Mapping[str, object]) -> GitDelta:
         before = self._reviews
         after = self._asked() if isinstance(before, dict) else before
+        for name, asked in (("before", before), ("after", after)):
+            if isinstance(asked, dict) and isinstance(state := states.get(name), dict):
+                state["open_prs"] = [_as_pull_request(request) for _, request in sorted(asked.items()) if request.open]
         if isinstance(before, dict) and isinstance(after, dict):
             new = tuple(request for number, request in sorted(after.items()) if number not in before)
             return delta.model_copy(update={"review_requests": new})
@@ -103,6 +106,12 @@ class Watched:
             {name: commit for name, commit in names.items() if name not in there},
             delta.review_requests or (),
         )
+
+
+def _as_pull_request(request: ReviewRequest) -> dict[str, object]:
+    """In the shape of agent-skill-eval's state files, which is that of `gh`."""
+    names = {"number": request.number, "headRefName": request.branch, "baseRefName": request.base}
+    return {**names, "url": request.url, "state": "OPEN"}
 
 
 def watched(cell: Cell, bench: Bench, workspace: Workspace | None) -> Watched | None:

@@ -134,9 +134,17 @@ class StateFile(Record):
     """Without the remote's name."""
     current_branch: str | None
     head_sha: str | None
+    commit_count: int | None
+    """Commits that HEAD reaches. None: to tell would have taken a third git process."""
+    commits: tuple[str, ...]
+    """The newest 20, as short hash and subject; () also where the count is not known."""
     remote_names: tuple[str, ...]
+    open_prs: tuple[JsonObject, ...] | None
+    """Open pull or merge requests: number, headRefName, baseRefName, url, state. None: nobody asked the provider."""
     branch_heads: dict[str, str]
     remote_branch_heads: dict[str, str]
+    commit_shas: tuple[str, ...]
+    """The newest 50."""
     status_porcelain: tuple[str, ...]
     changed_files: tuple[str, ...]
 

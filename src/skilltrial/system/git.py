@@ -11,6 +11,8 @@ import zlib
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+SUBJECT = "base"
+"""Of the base commit."""
 WHEN = "946684800 +0000"
 """Date of the base commit: 2000-01-01."""
 _WHO = "skilltrial <skilltrial@localhost>"
@@ -53,7 +55,7 @@ def repository(files: Mapping[str, Source], *, staged_only: bool = False, hidden
     blobs = {path: _object("blob", 3, source.data) for path, source in tracked.items()}
     objects = {blob.id: blob for blob in blobs.values()}
     root = _tree("", {} if staged_only else {path: (blobs[path], tracked[path].executable) for path in tracked}, objects)
-    commit = _object("commit", 1, f"tree {root.id.hex()}\nauthor {_WHO} {WHEN}\ncommitter {_WHO} {WHEN}\n\nbase\n".encode())
+    commit = _object("commit", 1, f"tree {root.id.hex()}\nauthor {_WHO} {WHEN}\ncommitter {_WHO} {WHEN}\n\n{SUBJECT}\n".encode())
     objects[commit.id] = commit
     pack, index = _pack(sorted(objects.values()))
     name = pack[-20:].hex()
