@@ -206,7 +206,9 @@ def test_the_four_words_of_skill_ab_eval_label_each_targets_lift(skilltrial: Any
         (tmp_path / f"{name}.json").write_text(json.dumps({"rules": rules}))
         targets += ["--target", f"fake:{name}.json"]
     summary = skilltrial("run", "colours", *targets, "--format", "json").summary
-    assert {row["target"][-1]: row["point_label"] for row in summary["lifts"]} == {name: word for name, (_, word) in words.items()}
+    assert {row["target"][-1]: row["point_label"] for row in summary["lifts"]} == {
+        name: word for name, (_, word) in words.items()
+    }
 
 
 @pytest.mark.parametrize(("judge", "kin"), [("openai:gpt-5-mini", True), ("openai:qwen3-32b", False)])
