@@ -18,6 +18,8 @@ import pytest
 
 from skilltrial.cli import exit_code_of
 
+from .test_table import parse
+
 ROOT = Path(__file__).parents[2]
 GUIDES = sorted((ROOT / "docs" / "guides").glob("coming-from-*.md"))
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -106,6 +108,12 @@ def test_no_command_of_ours_stands_where_it_is_not_run(guide: Path) -> None:
     assert not [block for language, block in BLOCK.findall(page) if language != "console" and "skilltrial " in block]
     outside = BLOCK.sub("", page)
     assert not re.findall(r"^ {4,}skilltrial .*", outside, re.MULTILINE)
+
+
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.stem)
+def test_each_command_of_ours_named_in_passing_parses(guide: Path, offline: Path) -> None:
+    for line in re.findall(r"`skilltrial ([^`…]+)`", BLOCK.sub("", guide.read_text(encoding="utf-8"))):
+        parse(line)
 
 
 def test_a_guide_that_is_wrong_is_found_out(offline: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,6 +83,25 @@ def test_each_command_line_that_a_row_shows_parses(tool: Any, tmp_path: Path, mo
                 pytest.fail(f"skilltrial {line}: {error.format_message()}")
 
 
+def every_option(command: click.Command = group, name: str = "skilltrial") -> Iterator[str]:
+    """All spellings of all options of all our commands, hidden ones too."""
+    context = click.Context(command, info_name=name)
+    for option in command.get_params(context):
+        yield from (*option.opts, *option.secondary_opts)
+    if isinstance(command, click.Group):
+        for inner in command.list_commands(context):
+            found = command.get_command(context, inner)
+            assert found is not None
+            yield from every_option(found, inner)
+
+
+@each_tool
+def test_each_option_of_ours_that_a_row_speaks_of_is_one(tool: Any) -> None:
+    known = set(every_option())
+    spans = [span for row in tool.rows for span in re.findall(r"`([^`]+)`", f"{row.ours} {row.different or ''}")]
+    assert not {word for span in spans for word in re.findall(r"(?<![\w-])--[a-z][a-z-]*", span)} - known
+
+
 @pytest.mark.parametrize("line", ["run --no-such-option", "no-such-command", "run --retries many"])
 def test_a_command_line_that_is_not_ours_is_found_out(line: str) -> None:
     with pytest.raises(click.ClickException):
