@@ -353,3 +353,36 @@ def test_a_standard_benchmark_has_means_with_deviations_and_leaves_forced_cases_
     write(view_of("ase-py/repeated-runs/iteration-1"), "standard", tmp_path / "forced")
     told = json.loads((tmp_path / "forced" / "benchmark.json").read_text())["run_summary"]
     assert (told["with_skill"]["pass_rate"]["mean"], told["delta"]["pass_rate"]) == pytest.approx((7 / 8, 4 / 24))
+
+
+# ---------------------------------------------------------------- archives, and the flat layout
+@pytest.mark.parametrize("more", [(), ("--include-output",)], ids=["small", "with outputs"])
+def test_an_archive_reports_the_numbers_of_its_experiment(ours: Callable[..., Any], more: tuple[str, ...]) -> None:
+    here = json.loads(ours("report", "latest", "--format", "json"))
+    ours("export", "latest", "--format", "archive", "--output", "kept", *more)
+    there = json.loads(ours("report", "kept", "--format", "json"))
+    for key in ("rates", "lifts", "cases", "coverage"):
+        assert there[key] == here[key], key
+
+
+@pytest.mark.parametrize("tree", ["skill-creator/iteration-2", "ase-py/repeated-runs/iteration-1", SCORES])
+def test_an_archive_of_an_imported_tree_reports_the_numbers_of_the_tree(ours: Callable[..., Any], tree: str) -> None:
+    there = json.loads(ours("report", DATA / tree, "--format", "json"))
+    ours("import", DATA / tree, "-w", "imported")
+    ours("export", "latest", "-w", "imported", "--format", "archive", "--output", "kept")
+    kept = json.loads(ours("report", "kept", "--format", "json"))
+    assert [(row["arm"], row["pass_rate"], row["mean_score"]) for row in kept["rates"]] == [
+        (row["arm"], row["pass_rate"], row["mean_score"]) for row in there["rates"]
+    ]
+    assert [row["lift"] for row in kept["lifts"]] == [row["lift"] for row in there["lifts"]]
+
+
+@pytest.mark.parametrize("tree", ["ase-npm/flat", "ase-npm/iteration-single", "standard/changelog-workspace/iteration-1"])
+def test_the_flat_layout_reads_back_as_it_was(ours: Callable[..., Any], tree: str) -> None:
+    there = json.loads(ours("report", DATA / tree, "--format", "json"))
+    ours("export", DATA / tree, "--format", "ase-npm", "--layout", "flat", "--output", "out")
+    again = json.loads(ours("report", "out", "--format", "json"))
+    assert [(row["skill"], row["arm"], row["pass_rate"]) for row in again["rates"]] == [
+        (row["skill"], row["arm"], row["pass_rate"]) for row in there["rates"]
+    ]
+    assert [row["lift"] for row in again["lifts"]] == [row["lift"] for row in there["lifts"]]
