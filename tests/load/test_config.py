@@ -350,6 +350,21 @@ def test_the_upper_layer_wins_and_lists_replace_lists() -> None:
     assert merged.options == {"a": 1, "b": 2}
 
 
+def test_an_option_beats_what_the_file_says_of_single_targets() -> None:
+    one = TargetConfig(
+        backend="openai", model="a", base_url="http://file/v1", timeout_s=9, params={"temperature": 1, "top_p": 0.5}
+    )
+    other = TargetConfig(backend="codex", reasoning_effort="low", timeout_s=8)
+    said = Config(options={"base_url": "http://option/v1", "params": {"temperature": 0}}, timeout_s=3)
+    merged = merge(Config(targets=(one, other)), said)
+    assert merged.targets == (
+        TargetConfig(backend="openai", model="a", params={"top_p": 0.5}),
+        TargetConfig(backend="codex", reasoning_effort="low"),
+    )
+    assert merged.options == said.options and merged.timeout_s == 3
+    assert merge(Config(targets=(one,)), Config(targets=(one,), options={"base_url": "http://option/v1"})).targets == (one,)
+
+
 def test_what_was_not_said_leaves_the_lower_layer() -> None:
     lower = Config(repetitions=2, baseline=False, env=("A",), judge="none", budgets=Budgets(action="warn", max_calls=3))
     unsaid = Config(repetitions=None, baseline=None, env=(), judge=None, budgets=Budgets(max_calls=None))

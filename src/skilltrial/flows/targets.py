@@ -10,14 +10,13 @@ from skilltrial import registry
 from skilltrial.errors import UsageError
 from skilltrial.flows import walls
 from skilltrial.flows.bench import backend_of
+from skilltrial.load.config import COMMON
 from skilltrial.load.targets import name_of
 from skilltrial.records.config import Config, TargetConfig
 from skilltrial.records.plan import Judge, Plan, Target
 from skilltrial.records.record import JsonObject
 from skilltrial.seams import Backend, Machine, Probe
 from skilltrial.system.files import digest
-
-COMMON = ("base_url", "api_key_env", "headers", "allowed_tools", "reasoning_effort")
 
 
 class Planned(NamedTuple):

@@ -57,6 +57,10 @@ _RENAMED = {
 }  # fmt: skip
 
 
+COMMON = ("base_url", "api_key_env", "headers", "allowed_tools", "reasoning_effort")
+"""What can be said of one target and of all, but for params and the time limit."""
+
+
 class FromEnvironment(NamedTuple):
     """Settings in variables, and what has to be said: foreign variables that were used, misspelt ones of ours."""
 
@@ -172,9 +176,24 @@ def from_environment(environ: Mapping[str, str]) -> FromEnvironment:
 def merge(lower: Config, upper: Config) -> Config:
     """`upper` over `lower`. What was not said in `upper` (not given, None or empty) leaves `lower`; lists replace lists.
 
-    `gate`, `budgets`, `hooks`, `report` and `logging` are merged field by field, mappings key by key.
+    `gate`, `budgets`, `hooks`, `report` and `logging` are merged field by field, mappings key by key. What `upper` says for
+    all targets replaces what single targets of `lower` say: an option beats the file, wherever it stands in the file.
     """
-    return _merged(lower, upper)
+    merged = _merged(lower, upper)
+    if upper.targets or not lower.targets:
+        return merged
+    return merged.model_copy(update={"targets": tuple(_said_for_all(target, upper) for target in lower.targets)})
+
+
+def _said_for_all(target: TargetConfig, upper: Config) -> TargetConfig:
+    """The target without what `upper` says for all."""
+    free = {name: TargetConfig.model_fields[name].default for name in COMMON if upper.options.get(name)}
+    if upper.timeout_s is not None:
+        free["timeout_s"] = None
+    params = upper.options.get("params")
+    if isinstance(params, dict):
+        free["params"] = {name: value for name, value in target.params.items() if name not in params}
+    return target.model_copy(update=free)
 
 
 def _merged(lower: RecordT, upper: RecordT) -> RecordT:
