@@ -82,8 +82,8 @@ class Exit:
     stderr: bytes
     """Head and tail of standard error."""
     duration_s: float
-    leaked: int = 0
-    """Processes that outlived the main one and had to be killed."""
+    leaked: int | None = 0
+    """Processes that outlived the main one and had to be killed. None: the walls end them, and nobody counts."""
     overflow: bool = False
     """An output limit was exceeded."""
 
@@ -211,6 +211,8 @@ class Capabilities(Record):
     """How the skill reaches it: installed, injected, body_only."""
     stage: str | None = None
     """Fixture placement it insists on (`inputs` for adapters)."""
+    memory: bool = True
+    """Its workspaces may lie in memory (`/dev/shm`)."""
     timeout_s: float = 120.0
     concurrency: int = 16
 

@@ -91,7 +91,7 @@ def run_once(
                     blobs=blobs,
                     access=Access(network, (*backend.installation(machine), *python), hosts=backend.hosts()),
                     git=True,
-                    memory=getattr(backend, "memory", True),
+                    memory=backend.capabilities.memory,
                 )
             )
             runner = stack.enter_context(backend.open(machine))

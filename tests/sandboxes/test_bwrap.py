@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import socket
 import sys
 import tempfile
@@ -13,6 +14,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import psutil
 import pytest
 
 from skilltrial.errors import CellError
@@ -71,9 +73,11 @@ def test_the_gentle_signal_reaches_the_program_before_the_hard_one(play: Play) -
     assert ended.stop is not None and ended.stop.outcome == "timeout"
 
 
-def test_nothing_is_leaked_where_nothing_can_be(play: Play) -> None:
-    ended, said = play("setsid sleep 300 & setsid sleep 300 & echo done")
-    assert (ended.leaked, ended.code, said) == (0, 0, "done\n")
+def test_what_is_left_running_ends_with_its_walls_and_how_much_it_was_nobody_knows(play: Play) -> None:
+    seconds = f"300.{secrets.randbelow(10**9)}"
+    ended, said = play(f"setsid sleep {seconds} & setsid sleep {seconds} & echo done")
+    assert (ended.leaked, ended.code, said) == (None, 0, "done\n")
+    assert not [process for process in psutil.process_iter(["cmdline"]) if seconds in (process.info["cmdline"] or ())]
 
 
 def test_a_program_that_is_not_there_cannot_be_started(play: Play, tmp_path: Path) -> None:

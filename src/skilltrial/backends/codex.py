@@ -23,8 +23,9 @@ _PROVIDER = "endpoint"
 _WITHOUT_TOOLS = {
     "skills.include_instructions": False, "project_doc_max_bytes": 0, "web_search": "disabled", "features.shell_tool": False,
     "features.unified_exec": False, "features.goals": False, "features.multi_agent": False, "features.view_image": False,
+    "tools.experimental_request_user_input.enabled": False,
 }  # fmt: skip
-"""As far as it can be told: a few that touch nothing stay."""
+"""With these its model is offered no tool at all."""
 
 
 class Codex(CommandLine):
@@ -34,16 +35,20 @@ class Codex(CommandLine):
     program: ClassVar[str] = "codex"
     package: ClassVar[str] = "npm install -g @openai/codex"
     capabilities: ClassVar[Capabilities] = abilities(
-        activation=True, tools=True, tokens=True, reasoning=True, endpoint=True, mcp=True, prices="openai"
+        activation=True,
+        tools=True,
+        tokens=True,
+        reasoning=True,
+        endpoint=True,
+        mcp=True,
+        prices="openai",
+        memory=False,  # its own sandbox has a `/dev` of its own: below `/dev/shm` all commands of the model fail, and leave no event
     )
     doors: ClassVar[Doors] = Doors(
         command=_HINT, variables=("CODEX_API_KEY",), files=(Kept(".codex/auth.json", codex_copy, "CODEX_HOME"),)
     )
     usual_hosts: ClassVar[tuple[str, ...]] = ("api.openai.com:443", "chatgpt.com:443")
     usual_keys: ClassVar[tuple[str, ...]] = ("CODEX_API_KEY", "OPENAI_API_KEY")
-    memory: ClassVar[bool] = False
-    """Its own sandbox has a `/dev` of its own: below `/dev/shm` every command of the model would fail, and leave no event."""
-
     lists_tools: ClassVar[bool] = False
 
     bundled_skills: bool = False

@@ -22,8 +22,11 @@ from skilltrial.seams import Capabilities, Job
 _HINT = "set OPENAI_API_KEY and base_url, or start `qwen` once and log in"
 _OAUTH = ".qwen/oauth_creds.json"
 _NO_TOOL = "none"
-_STAY = ("agent", "get_goal", "list_agents", "skill", "tool_call", "tool_search", "update_goal")
-"""Tools that its list of allowed ones does not turn off."""
+_STAY = (
+    "agent", "enter_worktree", "exit_worktree", "get_goal", "list_agents", "record_artifact", "report_findings", "send_message", "skill",
+    "task_stop", "tool_call", "tool_search", "update_goal",
+)  # fmt: skip
+"""Tools that its list of allowed ones does not turn off, but a list of excluded ones does."""
 
 
 class Qwen(CommandLine):

@@ -82,6 +82,6 @@ class Asker:
             blobs=FolderBlobs(self.machine.temp),
             access=walls.access_of(self.target, self.backend, self.machine, {}),
             git=able.program,
-            memory=getattr(self.backend, "memory", True),
+            memory=self.backend.capabilities.memory,
         )
         return stack.enter_context(workspace).place

@@ -53,7 +53,7 @@ def workspace_for(
         git=able.program or git,
         source=source,
         live=live,
-        memory=getattr(backend, "memory", True),
+        memory=backend.capabilities.memory,
     ) as workspace:
         yield workspace
 

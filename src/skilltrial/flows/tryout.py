@@ -73,7 +73,7 @@ def _run(backend: Backend, target: Target, machine: Machine) -> AgentRun:
             blobs=NoBlobs(),
             access=Access(),
             git=able.program,
-            memory=getattr(backend, "memory", True),
+            memory=backend.capabilities.memory,
         ) as place:
             run = ask(place)
     if isinstance(run, Awaiting):

@@ -57,7 +57,7 @@ def run(
 
     Args:
         launcher: argv starts the program behind walls that end all of it.
-        contained: nothing of the program can leak.
+        contained: nothing of the program outlives argv, and how much was left running is not known.
     Raises:
         OSError: argv cannot be started.
     """
@@ -82,7 +82,7 @@ def run(
         stdout_bytes=ended.stdout_bytes,
         stderr=ended.stderr,
         duration_s=ended.duration_s,
-        leaked=0 if contained else ended.leaked,
+        leaked=None if contained else ended.leaked,
         overflow=ended.cause == "overflow",
     )
 
