@@ -262,6 +262,7 @@ def test_shards_part_the_blocks_without_overlap(planned: Plan_) -> None:
         ({}, {"repetitions": 2}, "2 repetitions can tie"),
         ({}, {}, "one repetition"),
         ({}, {"repetitions": 3}, "3 runs per arm cannot show"),
+        ({}, {}, "1 run per arm cannot show"),
         (
             {"fixtures": tree("files/a.csv"), "prompt": "Sum files/a.csv"},
             {},

@@ -9,6 +9,7 @@ import click
 
 from skilltrial.cli import options
 from skilltrial.cli.faces import Session, say
+from skilltrial.wording.words import many
 
 if TYPE_CHECKING:
     from skilltrial.plan import Forecast
@@ -101,9 +102,10 @@ def _sights(found: Forecast) -> list[str]:
     lines = []
     for row in found.sights:
         these = "none" if row.on_these_cases is None else f"+{100 * row.on_these_cases:.0f} points"
+        scope = "this case" if row.cases == 1 else f"these {row.cases} cases"
         like = "not decidable" if row.on_cases_like_these is None else f"+{100 * row.on_cases_like_these:.0f} points"
         lines.append(
-            f"smallest lift seen 4 times in 5, {row.skill} on {row.target}: {these} on these {row.cases} cases "
-            f"({row.cells_per_arm} runs per arm), {like} on cases like these"
+            f"smallest lift seen 4 times in 5, {row.skill} on {row.target}: {these} on {scope} "
+            f"({many(row.cells_per_arm, 'run')} per arm), {like} on cases like these"
         )
     return lines

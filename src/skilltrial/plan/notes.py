@@ -10,6 +10,7 @@ from skilltrial.plan.limits import stage_of
 from skilltrial.records.plan import Arm, CellGroup, Gate, Judge, Options, SetAside, Target
 from skilltrial.records.suite import Case, Skill, Suite, landing
 from skilltrial.seams import Capabilities
+from skilltrial.wording.words import many
 
 CELLS_FOR_A_WORD = 4
 _FIXED = re.compile(r"(?:^|/)(?:o[1-9](?:$|[-:])|gpt-5)")
@@ -23,7 +24,7 @@ def design_notes(groups: Sequence[CellGroup], baseline: bool, gate: Gate, option
         yield "no baseline: there will be pass rates, and no lift"
     elif (cells := _fewest_cells(groups)) < CELLS_FOR_A_WORD:
         need = -(-CELLS_FOR_A_WORD * count // cells)
-        yield f"{cells} runs per arm cannot show that a skill helps: {CELLS_FOR_A_WORD} are needed (--repetitions {need})"
+        yield f"{many(cells, 'run')} per arm cannot show that a skill helps: {CELLS_FOR_A_WORD} are needed (--repetitions {need})"
     if count == 1:
         yield "one repetition: a case that fails sometimes cannot be told from one that always does (--repetitions 3 can)"
     elif count % 2 == 0 and gate.cases == "majority":

@@ -67,7 +67,7 @@ def _answers(summary: Summary) -> Iterator[str]:
     if not summary.lifts:
         yield "**No lift: there is no pair of arms to compare.**"
         for rate in summary.rates:
-            told = f"{words.percent(rate.pass_rate)} {words.METRICS[summary.metric]}, {rate.graded} graded runs"
+            told = f"{words.percent(rate.pass_rate)} {words.METRICS[summary.metric]}, {words.many(rate.graded, 'graded run')}"
             yield untrusted.markdown(f"{rate.skill} on {rate.target}, {words.arm(rate.arm)}: {told}")
 
 

@@ -102,7 +102,7 @@ def _no_lift(summary: Summary) -> Iterator[Text]:
             f"{words.percent(rate.pass_rate)} {words.METRICS[summary.metric]}" if rate.pass_rate is not None else "not measured"
         )
         ends = f" (95 % interval {words.percent(rate.low)} to {words.percent(rate.high)})" if rate.low is not None else ""
-        yield safe(f"{rate.skill} on {rate.target}, {words.arm(rate.arm)}: {told}{ends}, {rate.graded} graded runs")
+        yield safe(f"{rate.skill} on {rate.target}, {words.arm(rate.arm)}: {told}{ends}, {words.many(rate.graded, 'graded run')}")
 
 
 def _grid(rows: Sequence[tuple[str, Text]]) -> Table:
