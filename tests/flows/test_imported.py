@@ -48,6 +48,9 @@ def test_answers_and_files_of_a_tree_are_judged_anew(skilltrial: Any, serve: Cal
     shown = skilltrial("show", "minutes/0/model-a/without_skill/2")
     assert "# Minutes" in shown.out and "nothing" not in shown.err
     assert "graded 8 cells again" in said.err and "cannot be read" not in said.err
+    (row,) = said.summary["judge"]
+    assert (row["backend"], row["model"], row["calls"]) == ("openai", "j", 8)
+    assert json.loads(skilltrial("report", "--format", "json").out)["judge"] == [row]
 
 
 def test_sentences_that_the_tool_asked_no_judge_about_count_once_they_are_judged(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from skilltrial.analyze.table import Table
+from skilltrial.analyze.table import Judging, Table
 from skilltrial.analyze.tallies import Tally
+from skilltrial.records.grades import JudgedBy
 from skilltrial.records.plan import Plan
 from skilltrial.records.summary import BudgetRow, Coverage, JudgeRow, Totals
 
@@ -26,10 +27,15 @@ def totals(table: Table, planned: int) -> Totals:
         cached_pct=100.0 * cached / read if cached is not None and read else None,
         cost_usd=sum(runs.cost) if runs.cost else None,
         cells_with_cost=len(runs.cost),
-        judge_cost_usd=table.judge_cost.known,
+        judge_cost_usd=_added(told.cost.known for told in table.judging.values()),
         duration_s=table.duration.known,
         wall_s=_covered(zip(table.started, table.ended, strict=True)),
     )
+
+
+def _added(costs: Iterable[float | None]) -> float | None:
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if known else None
 
 
 def _whole(value: float | None) -> int | None:
@@ -48,21 +54,26 @@ def _covered(spans: Iterable[tuple[float, float]]) -> float | None:
 
 
 def judge_rows(table: Table) -> tuple[JudgeRow, ...]:
-    """The judge's calls, apart from the runs."""
+    """The judges' calls, apart from the runs: the plan's judge first, then those that `grade` was given."""
     judge = table.plan.judge
-    if judge is None:
-        return ()
-    temperature = judge.target.params.get("temperature")
-    return (
-        JudgeRow(
-            backend=judge.target.backend,
-            model=judge.target.value,
-            calls=table.judge_calls,
-            tokens=_whole(table.judge_tokens.known),
-            cost_usd=table.judge_cost.known,
-            temperature=float(temperature) if isinstance(temperature, int | float) else None,
-            home_field=judge.home_field,
-        ),
+    rows = []
+    if judge is not None:
+        temperature = judge.target.params.get("temperature")
+        sampled = float(temperature) if isinstance(temperature, int | float) else None
+        by = JudgedBy(backend=judge.target.backend, model=judge.target.value, home_field=judge.home_field)
+        rows.append(_judge_row(by, table.judging.get(None, Judging()), sampled))
+    return (*rows, *(_judge_row(other, told) for other, told in table.judging.items() if other is not None))
+
+
+def _judge_row(judge: JudgedBy, told: Judging, temperature: float | None = None) -> JudgeRow:
+    return JudgeRow(
+        backend=judge.backend,
+        model=judge.model,
+        calls=told.calls,
+        tokens=_whole(told.tokens.known),
+        cost_usd=told.cost.known,
+        temperature=temperature,
+        home_field=judge.home_field,
     )
 
 

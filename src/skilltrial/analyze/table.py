@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from skilltrial.analyze.states import MEASURED, WAITING, Sheet, sheet_of, state_of
 from skilltrial.records.evidence import Usage
-from skilltrial.records.grades import Grade
+from skilltrial.records.grades import Grade, JudgedBy
 from skilltrial.records.guards import exceeded
 from skilltrial.records.journal import EvidenceLine, Result
 from skilltrial.records.plan import Plan
@@ -127,6 +127,15 @@ class Seen:
 
 
 @dataclass(slots=True)
+class Judging:
+    """What one judge took."""
+
+    calls: int = 0
+    tokens: Sum = field(default_factory=Sum)
+    cost: Sum = field(default_factory=Sum)
+
+
+@dataclass(slots=True)
 class Table:
     """Everything the Summary is made from."""
 
@@ -147,9 +156,8 @@ class Table:
     """When each attempt began, in seconds since 1970."""
     ended: array[float] = field(default_factory=lambda: array("d"))
     attempts: int = 0
-    judge_calls: int = 0
-    judge_tokens: Sum = field(default_factory=Sum)
-    judge_cost: Sum = field(default_factory=Sum)
+    judging: dict[JudgedBy | None, Judging] = field(default_factory=dict)
+    """By judge; None is the plan's."""
     reused: dict[str, int] = field(default_factory=dict)
     """By arm."""
     failures: list[FailureRow] = field(default_factory=list)
@@ -220,10 +228,16 @@ class _Gathering:
         """What comparing two arms took."""
         compared = getattr(self.view, "comparisons", None)
         for one in compared() if compared and self.in_pairs else ():
-            self._table.judge_calls += one.calls
-            if one.usage is not None:
-                self._table.judge_tokens.add(total_tokens(one.usage))
-                self._table.judge_cost.add(one.usage.cost_usd)
+            self._took(None, one.calls, one.usage)
+
+    def _took(self, judge: JudgedBy | None, calls: int, usage: Usage | None) -> None:
+        told = self._table.judging.get(judge)
+        if told is None:
+            told = self._table.judging[judge] = Judging()
+        told.calls += calls
+        if usage is not None:
+            told.tokens.add(total_tokens(usage))
+            told.cost.add(usage.cost_usd)
 
     def _group(self, key: Key) -> Group:
         case = self.cases.get((key.skill, key.case))
@@ -296,10 +310,8 @@ class _Gathering:
     def _judged(self, result: Result) -> None:
         grading = result.grading
         for line in (*result.regraded, *([grading] if grading else [])):
-            self._table.judge_calls += line.judge_calls
-            if line.judge_usage is not None:
-                self._table.judge_tokens.add(total_tokens(line.judge_usage))
-                self._table.judge_cost.add(line.judge_usage.cost_usd)
+            if line.judge_calls or line.judge_usage is not None:
+                self._took(line.judge, line.judge_calls, line.judge_usage)
         if grading and any(grade.method == "budget" and grade.state == "failed" for grade in grading.grades):
             self._table.over_budget.append(result.cell.id)
 

@@ -19,7 +19,7 @@ from skilltrial.flows.places import workspace_for
 from skilltrial.flows.watch import CellWatch
 from skilltrial.graders import contract
 from skilltrial.records.evidence import AgentRun, Delta, Evidence, GitDelta, Timing, Usage
-from skilltrial.records.grades import Grade, Grading
+from skilltrial.records.grades import Grade, Grading, JudgedBy
 from skilltrial.records.journal import Result
 from skilltrial.records.plan import Cell
 from skilltrial.records.suite import Limits, is_live
@@ -339,6 +339,7 @@ def grade_cell(cell: Cell, bench: Bench, measured: Measured, number: int = 1, ke
             number=number,
             grades=grades,
             calls=tuple(desk.calls),
+            judge=_other_judge(bench) if desk.calls else None,
         ),
         measured.evidence.attempt,
         judge_usage=usage,
@@ -347,6 +348,14 @@ def grade_cell(cell: Cell, bench: Bench, measured: Measured, number: int = 1, ke
         bench.packets.spend(desk.heard)
     bench.newsroom.tell("cell_graded", cell=cell.id)
     return Graded(grades, usage, calls, True, desk.unable, desk.waiting)
+
+
+def _other_judge(bench: Bench) -> JudgedBy | None:
+    """The judge that stands in for the plan's; None: the plan's own."""
+    judge, planned = bench.plan.judge, bench.experiment.plan.judge
+    if judge is None or (planned is not None and judge.target == planned.target):
+        return None
+    return JudgedBy(backend=judge.target.backend, model=judge.target.value, home_field=judge.home_field)
 
 
 def _unasked(cell: Cell, bench: Bench, measured: Measured, grades: tuple[Grade, ...]) -> Iterator[Grade]:

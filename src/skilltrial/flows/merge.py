@@ -75,6 +75,7 @@ def _take(result: Result, shard: Experiment, merged: Experiment) -> None:
             number=result.grading.number,
             grades=result.grading.grades,
             calls=calls,
+            judge=result.grading.judge,
         ),
         result.grading.attempt,
         judge_usage=result.grading.judge_usage,

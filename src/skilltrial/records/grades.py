@@ -51,6 +51,14 @@ class JudgeCall(Record):
     duration_s: float | None = None
 
 
+class JudgedBy(Record):
+    """A judge that `grade` was given, in place of the plan's."""
+
+    backend: str
+    model: str | None = None
+    home_field: bool = False
+
+
 class Grading(Record):
     """All grades of one cell, given together."""
 
@@ -64,6 +72,8 @@ class Grading(Record):
     grades: tuple[Grade, ...]
     calls: tuple[JudgeCall, ...] = ()
     """Stored in the pack beside the evidence, not in the journal."""
+    judge: JudgedBy | None = None
+    """Who was asked, where that is not the plan's judge."""
 
 
 class Comparison(Record):

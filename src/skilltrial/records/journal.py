@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import Field
 
 from skilltrial.records.evidence import Activation, Outcome, Source, Usage
-from skilltrial.records.grades import Comparison, Grade
+from skilltrial.records.grades import Comparison, Grade, JudgedBy
 from skilltrial.records.plan import Cell
 from skilltrial.records.record import Record
 
@@ -54,6 +54,8 @@ class GradingLine(Record):
     grades: tuple[Grade, ...]
     judge_usage: Usage | None = None
     judge_calls: int = 0
+    judge: JudgedBy | None = None
+    """Who was asked, where that is not the plan's judge."""
     pack: str | None = None
     offset: int | None = None
     size: int | None = None

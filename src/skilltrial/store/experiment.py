@@ -253,5 +253,6 @@ def _grading_line(
         grades=grading.grades,
         judge_usage=usage,
         judge_calls=calls,
+        judge=grading.judge,
         **(packed._asdict() if packed else {}),
     )
