@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from skilltrial.system.redaction import Redactor
 
 WORKSPACE = "skilltrial-workspace"
+ENV_FILES = "skilltrial.env_files"
+"""Where the names of `--env-file` are kept with the call."""
 
 
 def say(text: str) -> None:
@@ -43,7 +45,15 @@ def put(text: str, *, err: bool = False, color: bool | None = None) -> None:
 def _environment() -> dict[str, str]:
     """The caller's variables, and those of the files named with `--env-file` where the caller has none of that name."""
     context = click.get_current_context(silent=True)
-    return {**(context.meta.get("skilltrial.env_file", {}) if context else {}), **os.environ}
+    files: tuple[str, ...] = context.meta.get(ENV_FILES, ()) if context else ()
+    if not files:
+        return dict(os.environ)
+    from skilltrial.system import env_files
+
+    named: dict[str, str] = {}
+    for name in reversed(files):
+        named |= env_files.read(Path(name))
+    return {**named, **os.environ}
 
 
 @dataclass

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from skilltrial.cli import runtimes
+from skilltrial.cli.faces import ENV_FILES
 from skilltrial.errors import UsageError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -38,7 +39,6 @@ def seconds(text: str) -> float:
     return value
 
 
-ENV_FILE = "skilltrial.env_file"
 COUNT = click.IntRange(min=1)
 SHARE = click.FloatRange(-1, 1)
 
@@ -47,11 +47,7 @@ def env_file(function: F) -> F:
     """`--env-file FILE`: variables for this call, where the environment has none of that name."""
 
     def keep(context: click.Context, _param: click.Parameter, files: tuple[str, ...]) -> None:
-        from skilltrial.system import env_files
-
-        for name in files:
-            for key, value in env_files.read(Path(name)).items():
-                context.meta.setdefault(ENV_FILE, {}).setdefault(key, value)
+        context.meta[ENV_FILES] = files
 
     about = "Variables such as keys from a file of NAME=value lines; repeatable. A .env is read only when named."
     return click.option("--env-file", multiple=True, metavar="FILE", expose_value=False, callback=keep, help=about)(function)
