@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from skilltrial.backends._command_line import CONCURRENCY
+from skilltrial.flows import certify
+from skilltrial.records.certificate import Certificate
 
 from . import agents
 
@@ -236,3 +238,51 @@ def test_never_there_and_not_used_and_used_without_effect_are_told_apart(
         assert (lift["lift"], isolation["clean"]) == (0.0, True)
         used = 4 if state == "used" else 0
         assert (activation["activated"], activation["not_seen"]) == (used, 4 - used)
+
+
+# ---------------------------------------------------------------- shards
+SECRET = """\
+import re
+def answer():
+    for path in Path(".claude/skills").glob("*/SKILL.md"):
+        if word := re.search("secret word is ([a-z]+)", path.read_text()):
+            return word[1]
+    return "UNKNOWN" if "secret word" in prompt else "BLUE"
+"""
+"""Tells the canary's word when it was given the canary."""
+
+
+def test_merged_shards_keep_their_certificates_and_what_they_left_behind(
+    skilltrial: Any, new_skill: Any, colours: Any, tmp_path: Path, monkeypatch: Any
+) -> None:
+    agents.install(tmp_path, "claude", f"{agents.CLAUDE}{SECRET}answers(answer())\n", monkeypatch)
+    skill, base = new_skill(colours[:2]), tmp_path / "kept"
+    base.mkdir()
+    for shard in ("1/2", "2/2"):
+        said = skilltrial(
+            "run", skill, "--target", "claude-code", "--sandbox", "none", "--shard", shard, "--keep-workspaces", "all", "--gate",
+            "none", "--workspaces-dir", base,
+        )  # fmt: skip
+        assert said.code == 0, said.err
+    workspace = tmp_path / "skilltrial-workspace"
+    shards = [workspace / f"iteration-{number}" for number in (1, 2)]
+    left = [path for shard in shards for path in json.loads((shard / "cleanup.json").read_text())["workspaces"]]
+    assert len(left) == 4 and all(Path(path).is_dir() for path in left)
+    assert skilltrial("merge", *shards).code == 0
+    merged = workspace / "iteration-3"
+    assert sorted(json.loads((merged / "cleanup.json").read_text())["workspaces"]) == sorted(left)
+    (certificate,) = json.loads((merged / "certificates.json").read_text())
+    assert (certificate["target"], certificate["clean"]) == ("claude-code", True)
+    assert json.loads((merged / "summary.json").read_text())["isolation"][0]["reason"] == certificate["reason"]
+    assert skilltrial("cleanup", "3", "--yes").code == 0
+    assert not any(Path(path).exists() for path in left)
+
+
+def test_of_several_certificates_the_one_that_vouches_for_least_holds(tmp_path: Path) -> None:
+    def made(clean: bool | None, reason: str) -> Certificate:
+        return Certificate(target="t", key="k", clean=clean, reason=reason, made_at="2026-01-01T00:00:00Z")
+
+    certify.gathered(tmp_path, [made(True, "known"), made(None, "no sign"), made(True, "again")])
+    assert [(one.clean, one.reason) for one in certify.read(tmp_path)] == [(None, "no sign")]
+    certify.gathered(tmp_path, [made(None, "no sign"), made(False, "it knew the word")])
+    assert [one.clean for one in certify.read(tmp_path)] == [False]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
@@ -68,6 +68,16 @@ def _write(folder: Path, certificates: object) -> None:
     ordered = sorted(_LIST.validate_python(tuple(certificates)), key=lambda one: one.target)  # type: ignore[arg-type]
     if ordered:
         write_atomic(folder / NAME, _LIST.dump_json(tuple(ordered), indent=2) + b"\n", None)
+
+
+def gathered(folder: Path, certificates: Iterable[Certificate]) -> None:
+    """Keeps one certificate per target: of several the one that vouches for least, for what the others let through counts too."""
+    worth = {False: 0, None: 1, True: 2}
+    least: dict[str, Certificate] = {}
+    for one in certificates:
+        if one.target not in least or worth[one.clean] < worth[least[one.target].clean]:
+            least[one.target] = one
+    _write(folder, least.values())
 
 
 def _key(target: Target) -> str:

@@ -64,6 +64,19 @@ def made(experiment: Experiment, repository: str, branches: Mapping[str, str], r
         _write(experiment.folder, before.model_copy(update={"remote_branches": (*stay, *new), "review_requests": asked}))
 
 
+def gathered(experiment: Experiment, folders: Sequence[Path]) -> None:
+    """Records in one experiment what several left, so that its `cleanup` is enough for all of them."""
+    found = [read(folder) for folder in folders]
+    whole = Leftovers(
+        workspaces=tuple(dict.fromkeys(path for one in found for path in one.workspaces)),
+        remote_branches=tuple(dict.fromkeys(branch for one in found for branch in one.remote_branches)),
+        review_requests=tuple(dict.fromkeys(request for one in found for request in one.review_requests)),
+    )
+    if whole != Leftovers():
+        with _lock:
+            _write(experiment.folder, whole)
+
+
 def clean(folder: Path, environ: Mapping[str, str]) -> Cleaned:
     """Removes what is recorded: workspaces that carry our mark, and branches that still stand where a run put them."""
     found = read(folder)

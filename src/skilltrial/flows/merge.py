@@ -8,6 +8,7 @@ from pathlib import Path
 from skilltrial import plan as planning
 from skilltrial import store
 from skilltrial.errors import UsageError
+from skilltrial.flows import certify, leftovers
 from skilltrial.flows.newsroom import now
 from skilltrial.records.grades import Grading, JudgeCall
 from skilltrial.records.journal import Result
@@ -16,7 +17,9 @@ from skilltrial.system.redaction import Redactor
 
 
 def merge(folders: Sequence[Path], workspace: Path, redactor: Redactor, run_id: str | None = None) -> Experiment:
-    """A new experiment, open for writing, with every finished step of all shards; none of them is changed.
+    """A new experiment, open for writing, with every finished step of all shards, their certificates and what they left.
+
+    None of them is changed.
 
     Raises:
         UsageError: they are not shards of one plan, or a cell was run in two of them.
@@ -36,6 +39,8 @@ def merge(folders: Sequence[Path], workspace: Path, redactor: Redactor, run_id: 
                 merged.append_comparison(pair.comparison, [JudgeCall.model_validate(call) for call in pair.calls])
             for ran in shard.hooks():
                 merged.append_hook(ran)
+        certify.gathered(merged.folder, [one for shard in shards for one in shard.certificates()])
+        leftovers.gathered(merged, [shard.folder for shard in shards])
     except BaseException:
         merged.close()
         raise
