@@ -38,7 +38,7 @@ def print_plan(session: Session, config: Config, format_: str) -> int:
     from skilltrial.flows.prepare import prepare
     from skilltrial.flows.targets import endpoints_of
 
-    prepared = prepare(config, session.cwd, session.workspace(config), session.machine, lambda _note: None, probe=False)
+    prepared = prepare(config, session.cwd, session.workspace(config), session.machine, say, probe=False)
     able = prepared.capabilities
     found = planning.forecast(
         prepared.plan,
@@ -74,7 +74,6 @@ def render(found: Forecast) -> str:
     dollars = "unknown" if found.expected_cost_usd is None else f"about {found.expected_cost_usd:.2f} USD"
     lines.append(f"expected time {seconds}, expected cost {dollars}")
     lines += _fixtures(found) + _aside(found) + _sights(found)
-    lines += [f"warning: {warning}" for warning in found.warnings]
     return "\n".join(lines)
 
 
