@@ -21,12 +21,13 @@ from skilltrial.flows.certify import certify
 from skilltrial.flows.drift import unmasked
 from skilltrial.flows.hooks import Hooks
 from skilltrial.flows.newsroom import Newsroom, now
-from skilltrial.flows.out import FolderOut
+from skilltrial.flows.out import Bundle, FolderOut
 from skilltrial.flows.packets import Answer
 from skilltrial.flows.pairs import Pairs
 from skilltrial.flows.prepare import Prepared
 from skilltrial.flows.reuse import reuse_baselines
 from skilltrial.formats import native
+from skilltrial.formats._export import parts_of
 from skilltrial.records import plan as plans
 from skilltrial.records.evidence import Usage
 from skilltrial.records.journal import Pair, Result, StopLine
@@ -34,6 +35,7 @@ from skilltrial.records.plan import Cell
 from skilltrial.records.summary import Summary
 from skilltrial.seams import Done, ExperimentView, Listener, Machine
 from skilltrial.store import Experiment
+from skilltrial.system import trees
 from skilltrial.system.files import Appender
 from skilltrial.system.redaction import Redactor
 
@@ -85,6 +87,7 @@ def carry_out(
             if left:
                 Hooks(experiment, machine, newsroom).before()
             with opened(experiment, machine, newsroom, targets, cases=cases, answers=answers) as bench:
+                _end_abandoned(bench, say)
                 if experiment.plan.options.certify and targets:
                     certify(bench, targets, say)
                 stops = _drain(_queue_for(bench, needs), bench, 0 in needs)
@@ -92,6 +95,12 @@ def carry_out(
             newsroom.tell("experiment_finished", reason="; ".join(stop.reason for stop in stops) or None)
             newsroom.close()
     return stops
+
+
+def _end_abandoned(bench: Bench, say: Callable[[str], None]) -> None:
+    """What a killed process of ours left running is ended before more is started: it goes on calling models, and takes the ports."""
+    if any(bench.backends[name].capabilities.files for name in bench.runners) and (ended := trees.end_abandoned()):
+        say(f"warning: ended {ended} processes that an earlier skilltrial left running when it was killed")
 
 
 def _queue_for(bench: Bench, needs: bytes) -> planning.CellQueue:
@@ -163,7 +172,7 @@ class _TreeWriter:
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
-        self.out = FolderOut(bench.experiment.folder, bench.machine.redactor)
+        self.parts = parts_of(bench.plan)
 
     def begin(self, cell: Cell) -> None:
         """What there is of an earlier attempt is not whole any more."""
@@ -172,11 +181,12 @@ class _TreeWriter:
 
     def write(self, cell: Cell) -> None:
         if self._wanted(cell) and not self.bench.machine.stopping():
-            native.write_cell(self.bench.experiment.result_of(cell), self.bench.experiment, self.out)
+            self._write(self.bench.experiment.result_of(cell))
 
     def pair(self, pair: Pair) -> None:
         if self._wanted_on(pair.comparison.block.split("/")[2]):
-            native.write_pair(pair, self.out)
+            with self._out() as out:
+                native.write_pair(pair, out)
 
     def mend(self) -> None:
         """Writes the folders that a killed or interrupted process did not get to."""
@@ -187,7 +197,14 @@ class _TreeWriter:
             if result.evidence is not None:
                 for half in mark.parent.rglob(".*.tmp"):  # files that were being written when it was killed
                     half.unlink()
-                native.write_cell(result, self.bench.experiment, self.out)
+                self._write(result)
+
+    def _write(self, result: Result) -> None:
+        with self._out() as out:
+            native.write_cell(result, self.bench.experiment, out, self.parts)
+
+    def _out(self) -> Bundle:
+        return Bundle(self.bench.experiment.folder, self.bench.machine.redactor)
 
     def _wanted_at_all(self) -> bool:
         return any(self._wanted_on(target.name) for target in self.bench.plan.targets)

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from skilltrial.errors import UsageError
 from skilltrial.records.evidence import Evidence, Usage
 from skilltrial.records.journal import Result
-from skilltrial.records.plan import WITH_SKILL, WITHOUT_SKILL, Target
-from skilltrial.records.suite import Case, Check
+from skilltrial.records.plan import WITH_SKILL, WITHOUT_SKILL, Plan, Target
+from skilltrial.records.suite import Case, Check, Skill
 from skilltrial.records.summary import Lift, Summary
 from skilltrial.seams import ExperimentView, Out
 
@@ -106,14 +106,31 @@ class Part(NamedTuple):
         return [sheet for sheet in self.sheets if sheet.result.cell.arm == arm]
 
 
+class Parts(NamedTuple):
+    """What a plan says of a cell, by name: a look through all cases for each cell would take longer the more there are."""
+
+    targets: Mapping[str, Target]
+    skills: Mapping[str, Skill]
+    cases: Mapping[tuple[str, str], Case]
+
+
+def parts_of(plan: Plan) -> Parts:
+    return Parts(
+        {target.name: target for target in plan.targets},
+        {skill.id: skill for skill in plan.skills},
+        {(suite.skill, case.id): case for suite in plan.suites for case in suite.cases},
+    )
+
+
 class Material:
     """An experiment, ready to be written in another form."""
 
     def __init__(self, summary: Summary, view: ExperimentView, out: Out) -> None:
         self.summary, self.view, self.out, self.plan = summary, view, out, view.plan
-        self.targets: Mapping[str, Target] = {target.name: target for target in self.plan.targets}
+        self.named = parts_of(self.plan)
+        self.targets = self.named.targets
         self.names = {skill.id: skill.name for skill in self.plan.skills}
-        self._cases = {(suite.skill, case.id): case for suite in self.plan.suites for case in suite.cases}
+        self._cases = self.named.cases
         self._squares = {(row.skill, row.case, row.target, row.arm): row.squares for row in summary.cases}
         self._aside = {(row.skill, row.case, row.check, row.target) for row in self.plan.set_aside}
 

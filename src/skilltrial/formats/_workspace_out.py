@@ -96,7 +96,7 @@ def _write_run(material: Material, part: Part, sheet: Sheet, ids: dict[str, int 
         material.out.write(f"{folder}/outputs/{name}", data)
     timing = {key: value for key, value in native.timing(evidence).items() if value is not None}
     material.write(f"{folder}/timing.json", timing)
-    material.write(f"{folder}/run_meta.json", native.meta(sheet.result, evidence, material.plan))
+    material.write(f"{folder}/run_meta.json", native.meta(sheet.result, evidence, material.plan, material.named))
 
 
 def _metadata(case: Case, eval_id: int | str) -> dict[str, Any]:

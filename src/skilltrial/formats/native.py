@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from pydantic_core import to_json
 
-from skilltrial.formats._export import deviation
+from skilltrial.formats._export import Parts, deviation, parts_of
 from skilltrial.records.evidence import Evidence
 from skilltrial.records.grades import Grade
 from skilltrial.records.hooks import HookRun
@@ -29,10 +29,10 @@ class Native:
     name: ClassVar[str] = "native"
 
     def write(self, summary: Summary, experiment: ExperimentView, out: Out) -> None:
-        hooks = _hooks_by_cell(experiment)
+        hooks, parts = _hooks_by_cell(experiment), parts_of(experiment.plan)
         for result in experiment.results():
             if result.evidence is not None:
-                write_cell(result, experiment, out)
+                write_cell(result, experiment, out, parts)
                 if runs := hooks.get(result.cell.id):
                     write_hooks(result, runs, out)
         pairs = getattr(experiment, "pairs", None)
@@ -50,7 +50,7 @@ def cell_folder(result: Result) -> str:
     return f"{cell.skill}/eval-{cell.case}/{cell.target}/{cell.arm}/run-{cell.repetition}"
 
 
-def write_cell(result: Result, experiment: ExperimentView, out: Out) -> None:
+def write_cell(result: Result, experiment: ExperimentView, out: Out, parts: Parts | None = None) -> None:
     """All files of one cell, `run_meta.json` last: where it stands, the folder is whole."""
     evidence = experiment.evidence(result)
     if evidence is None:
@@ -66,7 +66,7 @@ def write_cell(result: Result, experiment: ExperimentView, out: Out) -> None:
     if evidence.events is not None:
         lines = "".join(event.to_json(exclude_none=True) + "\n" for event in evidence.events)
         out.write(f"{folder}/events.jsonl", lines)
-    _write_json(out, f"{folder}/{MARK}", meta(result, evidence, experiment.plan))
+    _write_json(out, f"{folder}/{MARK}", meta(result, evidence, experiment.plan, parts or parts_of(experiment.plan)))
 
 
 def write_pair(pair: Pair, out: Out) -> None:
@@ -143,13 +143,10 @@ def timing(evidence: Evidence) -> dict[str, Any]:
     }
 
 
-def meta(result: Result, evidence: Evidence, plan: Plan) -> dict[str, Any]:
+def meta(result: Result, evidence: Evidence, plan: Plan, parts: Parts) -> dict[str, Any]:
     cell = result.cell
-    target = next(target for target in plan.targets if target.name == cell.target)
-    skill = next((skill for skill in plan.skills if skill.id == cell.skill), None)
-    case = next(
-        (case for suite in plan.suites if suite.skill == cell.skill for case in suite.cases if case.id == cell.case), None
-    )
+    target = parts.targets[cell.target]
+    skill, case = parts.skills.get(cell.skill), parts.cases.get((cell.skill, cell.case))
     return {
         "cell": evidence.cell,
         "eval_id": cell.case if case is None or case.given_id is None else case.given_id,
