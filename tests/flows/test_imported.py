@@ -10,7 +10,17 @@ from typing import Any
 
 import pytest
 
+from skilltrial import formats
+
 FOREIGN = Path(__file__).parent.parent / "data" / "foreign"
+TREES = sorted(
+    {
+        str(tree.root.relative_to(FOREIGN))
+        for tool in FOREIGN.glob("*/")
+        for place in tool.glob("*/")
+        for tree in formats.trees(place)
+    }
+)
 
 
 @pytest.fixture(autouse=True)
@@ -140,9 +150,7 @@ def test_a_tree_that_was_not_imported_is_told_how(skilltrial: Any) -> None:
         assert said.code == 2 and "skilltrial import" in said.err
 
 
-@pytest.mark.parametrize(
-    "tree", ["ase-npm/iteration-single", "ase-py/repeated-runs/iteration-1", "sab/run-two-sides", "handbook"]
-)
+@pytest.mark.parametrize("tree", TREES)
 def test_grading_without_a_judge_changes_no_number_of_a_tree(skilltrial: Any, tree: str) -> None:
     skilltrial("import", FOREIGN / tree)
     before = json.loads(skilltrial("report", "--format", "json").out)

@@ -259,3 +259,53 @@ def test_a_draft_stays_a_draft(write: Write, drafts: tuple[str, ...]) -> None:
     assert json.loads(made.text)["reviewed"] is False
     assert made.lost == ()
     assert "reviewed" not in json.loads(convert("demo/evals/more.json", root, root / "o.json").text) if len(drafts) > 1 else True
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        [{"query": "q", "should_trigger": True, "rationale": "r", "id": 3}],
+        [{"prompt": "q", "should_trigger": True, "notes": "n"}],
+        {
+            "skill_name": "demo",
+            "queries": [{"query": "q", "should_trigger": True}],
+            "harness": "x",
+            "notes": "y",
+            "distractors": ["a"],
+        },
+        {"covers": {"skill": "demo"}, "cases": [{"query": "q", "should_trigger": True}]},
+        {"should_trigger": ["q"], "should_not_trigger": ["r"]},
+        {"evals": [{"query": "q", "expect_skill": "demo", "why": "w"}]},
+    ],
+    ids=["list", "list of prompts", "queries", "covers", "two lists", "evals"],
+)
+def test_every_form_of_a_trigger_list_is_written_with_nothing_lost(write: Write, form: Any) -> None:
+    root = laid_out(write, {"evals/trigger-eval.json": form})
+    made = convert("demo", root, root / "demo" / "out.json")
+    assert made.lost == ()
+    first = json.loads(made.text)["evals"][0]
+    assert (first["prompt"], first["checks"][0]["type"], first["checks"][0]["loaded"]) == ("q", "loaded_skill", True)
+
+
+@pytest.mark.parametrize(
+    ("form", "name"),
+    [
+        ({"providers": ["x"], "tests": [{"vars": {}, "assert": []}]}, "suite with targets"),
+        (
+            {"skills": ["a"], "tasks": [{"name": "n", "activates": True, "setup": "x", "prompt": "p", "assert": "pass"}]},
+            "assert code",
+        ),
+        ({"foo": [1]}, "no form of suite we know"),
+    ],
+)
+def test_a_form_that_is_not_read_is_named_with_the_keys_seen(write: Write, form: Any, name: str) -> None:
+    root = laid_out(write, {"evals/suite.json": form})
+    with pytest.raises(BadInput) as refused:
+        convert("demo/evals/suite.json", root)
+    assert name in str(refused.value) and next(iter(form)) in str(refused.value)
+
+
+def test_what_the_shared_form_cannot_say_is_named(write: Write) -> None:
+    evals = [{"query": "q", "skills": ["demo"], "should_trigger": True, "expected_behavior": ["b"]}]
+    root = laid_out(write, {"evals/trigger-evals.json": {"evals": evals}})
+    assert convert("demo", root, root / "demo" / "out.json").lost == ("'expected_behavior' of the case 'trigger-1'",)
