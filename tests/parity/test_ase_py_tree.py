@@ -15,8 +15,6 @@ from ..flows.stored import iteration
 
 THEIRS = Path(__file__).parents[1] / "data/foreign/ase-py"
 AGENTS = ("claude-code", "codex", "opencode")
-LEFT_OUT = {"pre_state.json": {"commit_shas"}, "post_state.json": {"commit_shas"}}
-"""Commits are told as branch heads and as what is new, not as a list of the latest fifty."""
 pytestmark = pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
 
 
@@ -75,7 +73,7 @@ def ran(skilltrial: Any, new_skill: Any, tmp_path: Path) -> Path:
 def test_a_tree_written_in_its_form_has_every_file_and_key(ran: Path, skilltrial: Any, tmp_path: Path) -> None:
     assert skilltrial("export", "--format", "ase-py", "--output", "theirs").code == 0
     ours, wanted = keys(tmp_path / "theirs"), keys(THEIRS)
-    absent = {name: paths - ours.get(name, set()) - LEFT_OUT.get(name, set()) for name, paths in wanted.items()}
+    absent = {name: paths - ours.get(name, set()) for name, paths in wanted.items()}
     assert {name: sorted(paths) for name, paths in absent.items() if paths} == {}
     summary = json.loads((tmp_path / "theirs/summary.json").read_text())
     assert summary["failed_runs"] and summary["cost"]["runs_total"] and summary["stability"]["groups"] == []
@@ -85,4 +83,4 @@ def test_our_own_folder_of_a_run_has_every_key_of_theirs(ran: Path) -> None:
     ours, wanted = keys(ran), keys(THEIRS)
     for name in ("grading.json", "timing.json", "run_meta.json", "pre_state.json", "post_state.json"):
         told = {"exit_code", "cost_usd_cli", "iteration"}  # an outcome, a note, and `run_id` tell these
-        assert wanted[name] - ours[name] - LEFT_OUT.get(name, set()) - told == set(), name
+        assert wanted[name] - ours[name] - told == set(), name
