@@ -17,9 +17,9 @@ from skilltrial.records.plan import Cell, Plan
 from skilltrial.records.problems import Problem
 from skilltrial.records.record import JsonObject, Record
 from skilltrial.records.suite import Case, Check, FileRef, Limits, Skill, Suite, Tree
-from skilltrial.records.summary import Summary
 
 if TYPE_CHECKING:
+    from skilltrial.records.summary import Summary
     from skilltrial.system.redaction import Redactor
 
 

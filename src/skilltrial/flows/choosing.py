@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from skilltrial import analyze, formats, load, store
+from skilltrial import formats, load, store
 from skilltrial.errors import NothingToDo, UsageError
 from skilltrial.plan.names import safely_named
 from skilltrial.records.config import Config
@@ -128,6 +128,8 @@ def _failed(loaded: load.Loaded, which: str, workspace: Path, machine: Machine, 
 
 def failed_in(view: ExperimentView) -> Failed:
     """Cases with a cell that failed a required check in the arm under test, could not be measured, or was not run."""
+    from skilltrial import analyze  # most runs choose nothing, and it takes a tenth of their imports
+
     summary = analyze.summary(view)
     rows = (*summary.failures, *summary.errors, *(row for row in summary.skipped if row.cell.count("/") > 1))
     parts = [row.cell.split("/") for row in rows]

@@ -5,13 +5,16 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from skilltrial import registry
 from skilltrial.errors import UsageError
 from skilltrial.flows.out import FolderOut
-from skilltrial.records.summary import Summary
 from skilltrial.store import Experiment
 from skilltrial.system.redaction import Redactor
+
+if TYPE_CHECKING:  # records that nothing needs before the first call
+    from skilltrial.records.summary import Summary
 
 
 def write(summary: Summary, experiment: Experiment, redactor: Redactor, say: Callable[[str], None]) -> None:

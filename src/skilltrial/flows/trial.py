@@ -9,10 +9,12 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from skilltrial import analyze, registry, store
 from skilltrial import plan as planning
+from skilltrial import registry, store
 from skilltrial.errors import Interrupted, UsageError
 from skilltrial.flows import budgets
 from skilltrial.flows import cell as cells
@@ -31,13 +33,15 @@ from skilltrial.formats._export import parts_of
 from skilltrial.records import plan as plans
 from skilltrial.records.evidence import Usage
 from skilltrial.records.journal import Pair, Result, StopLine
-from skilltrial.records.plan import Cell
-from skilltrial.records.summary import Summary
+from skilltrial.records.plan import Cell, Plan
 from skilltrial.seams import Done, ExperimentView, Listener, Machine
 from skilltrial.store import Experiment
 from skilltrial.system import trees
 from skilltrial.system.files import Appender
 from skilltrial.system.redaction import Redactor
+
+if TYPE_CHECKING:  # records that nothing needs before the first call
+    from skilltrial.records.summary import Summary
 
 
 class Stopping:
@@ -130,7 +134,9 @@ def _drain(queue: planning.CellQueue, bench: Bench, resumed: bool) -> tuple[Stop
             done = pairs.after(cell, done)
         return done
 
-    for done in registry.get("executors", "threads")().run(queue, work):
+    for number, done in enumerate(registry.get("executors", "threads")().run(queue, work)):
+        if number == 0:
+            _load_reports(bench.plan)
         if done.traceback:
             bench.faults.append(done.traceback)
     stops = (*queue.stops(now()), *_unable(queue), *suites.stops(), *_faults(bench))
@@ -141,6 +147,13 @@ def _drain(queue: planning.CellQueue, bench: Bench, resumed: bool) -> tuple[Stop
     if resumed:
         tree.mend()
     return stops
+
+
+def _load_reports(plan: Plan) -> None:
+    """Imports what `conclude` needs while runs wait for their models; before the first call it would put that off."""
+    import_module("skilltrial.analyze")
+    for name in _reports(plan):
+        registry.get("reports", name)
 
 
 def _unable(queue: planning.CellQueue) -> tuple[StopLine, ...]:
@@ -259,6 +272,8 @@ def conclude(experiment: Experiment, machine: Machine, *, ran: bool = False) -> 
 
     `ran`: something was run, so that post-run hooks come after the summary is written; it then tells of them too.
     """
+    from skilltrial import analyze  # see _load_reports
+
     summary = analyze.summary(experiment)
     experiment.write_summary(summary)
     if ran and Hooks(experiment, machine).after():
@@ -269,9 +284,13 @@ def conclude(experiment: Experiment, machine: Machine, *, ran: bool = False) -> 
         experiment.plan = store.in_force(experiment)
     out = FolderOut(experiment.folder, machine.redactor)
     native.write_benchmarks(summary, out)
-    for name in ("markdown", "html") if experiment.plan.options.report_html else ("markdown",):
+    for name in _reports(experiment.plan):
         registry.get("reports", name)().write(summary, experiment, out)
     return summary
+
+
+def _reports(plan: Plan) -> tuple[str, ...]:
+    return ("markdown", "html") if plan.options.report_html else ("markdown",)
 
 
 REPORT_SUFFIXES = {".xml": "junit", ".md": "markdown", ".json": "json", ".html": "html", ".csv": "csv"}

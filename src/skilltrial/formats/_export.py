@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from math import sqrt
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from skilltrial.errors import UsageError
 from skilltrial.records.evidence import Evidence, Usage
 from skilltrial.records.journal import Result
 from skilltrial.records.plan import WITH_SKILL, WITHOUT_SKILL, Plan, Target
 from skilltrial.records.suite import Case, Check, Skill
-from skilltrial.records.summary import Lift, Summary
 from skilltrial.seams import ExperimentView, Out
+
+if TYPE_CHECKING:  # records that nothing needs before the first call
+    from skilltrial.records.summary import Lift, Summary
 
 FORCED = "force_skill_invocation"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic_core import to_json
 
@@ -15,8 +15,10 @@ from skilltrial.records.grades import Grade
 from skilltrial.records.hooks import HookRun
 from skilltrial.records.journal import Pair, Result
 from skilltrial.records.plan import Plan
-from skilltrial.records.summary import Rate, Spread, Summary
 from skilltrial.seams import ExperimentView, Out
+
+if TYPE_CHECKING:  # records that nothing needs before the first call
+    from skilltrial.records.summary import Rate, Spread, Summary
 
 MARK = "run_meta.json"
 Side = tuple[str, str, str]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from skilltrial.errors import UsageError
 from skilltrial.records.evidence import Evidence, Usage, summed
@@ -15,7 +15,6 @@ from skilltrial.records.grades import Comparison, Grading, JudgeCall
 from skilltrial.records.hooks import HookRun
 from skilltrial.records.journal import ComparisonLine, EvidenceLine, GradingLine, StopLine
 from skilltrial.records.plan import Plan
-from skilltrial.records.summary import Summary
 from skilltrial.store.blobs import files_of
 from skilltrial.store.index import Index, complete
 from skilltrial.store.lock import WriterLock
@@ -25,6 +24,9 @@ from skilltrial.store.writer import Packed, Writer
 from skilltrial.system.files import digest as digest_of
 from skilltrial.system.files import write_atomic
 from skilltrial.system.redaction import Redactor
+
+if TYPE_CHECKING:  # records that nothing needs before the first call
+    from skilltrial.records.summary import Summary
 
 
 class Experiment(Reading):
