@@ -60,6 +60,7 @@ def evaluate(
         The Summary. `summary.gate.exit_code` is what the command line would exit with.
     Raises:
         UsageError: wrong input; the message names every problem.
+        NothingToDo: `changed_only` or `last_failed` was asked for, and nothing changed or failed.
     """
     from skilltrial.load import config as files
 

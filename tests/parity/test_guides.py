@@ -1,4 +1,4 @@
-"""Every command of docs/guides/coming-from-*.md runs as it is printed there; docs/parity/README.md has the form."""
+"""Every command of guides that say where they start runs as it is printed there; docs/parity/README.md has the form."""
 
 from __future__ import annotations
 
@@ -21,7 +21,12 @@ from skilltrial.cli import exit_code_of
 from .test_table import parse
 
 ROOT = Path(__file__).parents[2]
-GUIDES = sorted((ROOT / "docs" / "guides").glob("coming-from-*.md"))
+PAGES = sorted((ROOT / "docs" / "guides").glob("*.md"))
+GUIDES = [
+    page
+    for page in PAGES
+    if page.name.startswith("coming-from-") or page.read_text(encoding="utf-8").startswith("<!-- starts in")
+]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 START = re.compile(r"\A<!-- starts in: (\S+?)((?:; \S+: \S+?)*) -->\n")
 CODE = re.compile(r"\s+# exit (\d+)$")
