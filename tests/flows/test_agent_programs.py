@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import secrets
+import signal
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from skilltrial.backends._command_line import CONCURRENCY
@@ -13,6 +17,7 @@ from skilltrial.flows import certify
 from skilltrial.records.certificate import Certificate
 
 from . import agents
+from .live import until
 
 
 def test_a_limit_that_a_program_cannot_be_held_to_is_a_warning_of_each_run(
@@ -286,3 +291,35 @@ def test_of_several_certificates_the_one_that_vouches_for_least_holds(tmp_path: 
     assert [(one.clean, one.reason) for one in certify.read(tmp_path)] == [(None, "no sign")]
     certify.gathered(tmp_path, [made(None, "no sign"), made(False, "it knew the word")])
     assert [one.clean for one in certify.read(tmp_path)] == [False]
+
+
+# ---------------------------------------------------------------- killed
+LINGERS = """\
+import subprocess, time
+subprocess.Popen(["sleep", TOKEN], start_new_session=True)
+open(READY, "w").close()
+time.sleep(300 if not os.path.exists(AGAIN) else 0)
+answers("BLUE")
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/ns/pid").exists(), reason="the system does not tell who left what")
+def test_what_a_killed_trial_left_running_is_ended_by_the_next_one(
+    live: Any, new_skill: Any, colours: Any, tmp_path: Path, monkeypatch: Any
+) -> None:
+    """At level `none` nothing ends an agent whose skilltrial was killed, until skilltrial starts again."""
+    token, ready, again = f"300.{secrets.randbelow(10**9)}", tmp_path / "ready", tmp_path / "again"
+    head = f"TOKEN, READY, AGAIN = {token!r}, {str(ready)!r}, {str(again)!r}\n"
+    program = agents.install(tmp_path, "claude", f"{head}{agents.CLAUDE}{LINGERS}", monkeypatch)
+    new_skill(colours[:1])
+    env = {"PATH": f"{program.parent}:{os.environ['PATH']}", "ANTHROPIC_API_KEY": "a-key-of-the-user"}
+    killed = live.start("run", "colours", "--target", "claude-code", "--sandbox", "none", "--no-certify", env=env)
+    until(ready.exists, "the agent's start", killed)
+    os.kill(killed.pid, signal.SIGKILL)
+    killed.wait()
+    again.touch()
+    said = live.call("resume", env=env)
+    assert said.code in (0, 1, 3), said.err
+    running = [process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"])]
+    assert not [line for line in running if token in line]
+    assert not [line for line in running if str(program) in line]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import signal
 import subprocess
 import time
@@ -64,7 +63,7 @@ def run(start: Start, on_line: Callable[[bytes], Halt | None], ask: Callable[[],
     Raises:
         OSError: the program cannot be started.
     """
-    mark = f"{trees.MARKER}={secrets.token_hex(12)}"
+    mark = trees.new_mark()
     began = time.monotonic()
     with trees.running() as launch:
         process = launch(lambda: _popen(start, mark))

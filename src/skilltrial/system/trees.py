@@ -2,12 +2,18 @@
 
 On Linux we are the subreaper: an orphan of any depth becomes our child. A child that another thread started is never
 waited for here, and never ended: those are registered, and only attributed or evidently adopted processes are touched.
+
+When we are killed nobody is left to do any of that. The variable that every program gets names its owner, so a later process of
+ours finds what the dead one left, and ends it before it starts anything itself. (The kernel's own signal on a parent's death
+reaches no grandchildren, and asking for it needs code between fork and exec, which is not safe beside other threads.)
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
+import re
+import secrets
 import signal
 import sys
 import threading
@@ -20,12 +26,15 @@ from subprocess import Popen
 from typing import NamedTuple
 
 MARKER = "SKILLTRIAL_CELL"
-"""Variable with a value of its own for every program started; its offspring inherits it."""
+"""Variable with a value of its own for every program started, `<owner>-<random>`; its offspring inherits it."""
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 ORPHANS_COME_TO_US = sys.platform.startswith("linux")
 """Elsewhere only looking at every process finds those that outlive their program."""
 _PATIENCE_S = 5.0
 _PR_SET_CHILD_SUBREAPER = 36
+
+
+_ABANDONED = re.compile(MARKER.encode() + rb"=(\d+)\.(\d+)\.(\d+)-")
 
 
 class Known(NamedTuple):
@@ -140,6 +149,60 @@ def sweep(tree: Tree) -> int:
         if not live:
             break
     return len(ended)
+
+
+def new_mark() -> str:
+    """`SKILLTRIAL_CELL=<owner>-<random>`: who starts a program now, by process, its start and the space its number holds in."""
+    return f"{MARKER}={'.'.join(map(str, _owner(os.getpid())))}-{secrets.token_hex(12)}"
+
+
+def end_abandoned() -> int:
+    """Ends all that programs left whose owner was killed, and answers how many lived; 0 where the system does not tell.
+
+    Only what carries our variable is touched, and only where its owner is gone for sure: no process of that number started
+    then, in the same space of process numbers.
+    """
+    ended: set[int] = set()
+    ends = time.monotonic() + _PATIENCE_S
+    while _PROC and time.monotonic() < ends:
+        table = _table()
+        marked = {pid for pid in table if _is_abandoned(_environment(pid))}
+        found = {pid for pid in marked | _offspring(marked, table) if pid in table and not table[pid].zombie} - {os.getpid()}
+        for pid in found:
+            _signal(pid, KILL)
+        if not found:
+            break
+        ended |= found
+        time.sleep(0.001)  # a killed process needs a moment
+    return len(ended)
+
+
+def _is_abandoned(environment: bytes) -> bool:
+    found = _ABANDONED.search(environment)
+    if found is None:
+        return False
+    owner, started, space = (int(number) for number in found.groups())
+    return space == _space() and _started(owner) != started
+
+
+def _owner(pid: int) -> tuple[int, int, int]:
+    return pid, _started(pid) or 0, _space()
+
+
+def _started(pid: int) -> int | None:
+    """When a process began, in ticks since the machine did; None: there is none, or the system does not say."""
+    try:
+        return int(_read(f"/proc/{pid}/stat").rpartition(b")")[2].split()[19])
+    except (OSError, IndexError):
+        return None
+
+
+def _space() -> int:
+    """The space in which our process numbers hold; 0 where the system does not say."""
+    try:
+        return os.stat("/proc/self/ns/pid").st_ino  # noqa: PTH116
+    except OSError:
+        return 0
 
 
 def _end_unclaimed() -> None:
