@@ -197,3 +197,8 @@ def test_a_bad_skill_does_not_stop_the_others_and_every_report_says_that_it_was_
     assert "1 invalid skill left out: bad" in (tmp_path / "skilltrial-workspace/iteration-1/report.md").read_text()
     assert "bad/evals/evals.json" in skilltrial("status").out
     assert skilltrial("grade", "--format", "json").summary["skipped"] == said.summary["skipped"]
+    import xml.etree.ElementTree as ET
+
+    (suite,) = (one for one in ET.parse(tmp_path / "out.xml").getroot() if one.get("name") == "skills left out")
+    assert (suite.get("tests"), suite.get("skipped")) == ("2", "2")
+    assert [case.get("name") for case in suite] == ["bad", "bare"]

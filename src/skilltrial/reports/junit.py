@@ -38,13 +38,26 @@ def render(summary: Summary, view: ExperimentView | None = None) -> str:
         if key not in suites:
             suites[key] = _suite(root, summary, row)
         _case(suites[key], row, summary, details)
-    for suite in suites.values():
+    left_out = _left_out(root, summary)
+    for suite in (*suites.values(), *left_out):
         _count(suite)
-    _count(root, *suites.values())
+    _count(root, *suites.values(), *left_out)
     ET.indent(root)
     file = io.BytesIO()
     ET.ElementTree(root).write(file, encoding="utf-8", xml_declaration=True)
     return file.getvalue().decode("utf-8") + "\n"
+
+
+def _left_out(root: ET.Element, summary: Summary) -> list[ET.Element]:
+    """A suite of the skills that were left out, each skipped with the reason; none where all took part."""
+    rows = [row for row in summary.skipped if row.state in ("invalid", "no_suite")]
+    if not rows:
+        return []
+    suite = ET.SubElement(root, "testsuite", name="skills left out")
+    for row in rows:
+        case = ET.SubElement(suite, "testcase", classname="skills", name=untrusted.xml(row.cell), time="0")
+        ET.SubElement(case, "skipped", message=untrusted.xml(untrusted.line(row.reason, 500)))
+    return [suite]
 
 
 def _details(summary: Summary) -> Mapping[str, list[FailureRow]]:
