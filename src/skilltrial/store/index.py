@@ -46,7 +46,7 @@ class GradeHead(Record):
 
 def complete(grades: tuple[GradeHead, ...] | tuple[Grade, ...]) -> bool:
     """False when a required check is ungraded because of the judge: the judge is asked again. An empty answer is complete."""
-    return not any(grade.required and grade.state == "ungraded" and grade.method == "judge" for grade in grades)
+    return not any(grade.state == "ungraded" and grade.required and grade.method == "judge" for grade in grades)
 
 
 class Index:
@@ -70,17 +70,17 @@ class Index:
         self._complete = bytearray(count)
         self._judged = bytearray(count)  # 1: the judge was asked for this grading
         self._older: dict[int, list[tuple[OldKind, Spot]]] = {}
-        self.spent = Spent(0.0, 0)
+        self._cost_usd = 0.0
+        self._calls = 0
         self.comparisons: list[Spot] = []
         self.stops: list[Spot] = []
 
     def number(self, cell: str) -> int | None:
         """The number of a cell id; None: it is not in the plan."""
         group, _, repetition = cell.rpartition("/")
-        first, planned = self._first.get(group, (0, None))
-        if planned is None or not repetition.isdecimal() or not 1 <= int(repetition) <= planned.repetitions:
-            return None
-        return first + int(repetition) - 1
+        found = self._first.get(group)
+        number = int(repetition) if found and repetition.isdecimal() else 0
+        return found[0] + number - 1 if found and 1 <= number <= found[1].repetitions else None
 
     def cell(self, cell: str) -> Cell | None:
         """The planned cell of that id; None: this plan, or this shard of it, does not run it."""
@@ -127,7 +127,12 @@ class Index:
             older.append((_GRADES[self._judged[number]], grading))
 
     def took(self, cost_usd: float | None, calls: int) -> None:
-        self.spent = Spent(self.spent.cost_usd + (cost_usd or 0.0), self.spent.calls + calls)
+        self._cost_usd += cost_usd or 0.0
+        self._calls += calls
+
+    @property
+    def spent(self) -> Spent:
+        return Spent(self._cost_usd, self._calls)
 
     # ------------------------------------------------------------ what is known now
     def is_about(self, number: int, evidence: str) -> bool:
