@@ -47,6 +47,17 @@ def test_the_environment_wins_over_the_file(
     assert said.summary["coverage"]["graded"] == 2, said.err
 
 
+def test_agents_and_generate_take_the_file_too(skill: Path, skilltrial: Any, serve: Any, tmp_path: Path) -> None:
+    (tmp_path / "keys").write_text(f"OPENAI_API_KEY=k\nOPENAI_BASE_URL={serve('no suite').url}\n")
+    assert skilltrial("agents", "openai:m").code == 1
+    assert skilltrial("agents", "openai:m", "--env-file", "keys").code == 0
+    words = ("generate", "colours", "--judge", "openai:m", "--dry-run")
+    assert "OPENAI_API_KEY" in skilltrial(*words).err
+    assert "OPENAI_API_KEY" not in skilltrial(*words, "--env-file", "keys").err
+    missing = skilltrial("agents", "openai:m", "--env-file", "absent")
+    assert missing.code == 2 and "absent: cannot be read" in missing.err
+
+
 @pytest.mark.parametrize("command", ["run", "grade"])
 def test_a_key_in_a_file_and_the_openwebui_switch_are_refused_with_what_to_write(command: str, skilltrial: Any) -> None:
     said = skilltrial(command, "--grader-key-file", "key.txt")

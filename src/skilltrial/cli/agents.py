@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from skilltrial.cli import options
 from skilltrial.cli.faces import Session, say
 
 
@@ -14,6 +15,7 @@ from skilltrial.cli.faces import Session, say
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--install", type=click.Choice(["local"]), help="Install what the embedded model needs.")
 @click.option("--probe", "probe_it", is_flag=True, help="Give each that works one tiny real task; may cost a little.")
+@options.env_file
 @click.option("--format", "-f", "format_", type=click.Choice(["text", "json"]), default="text")
 def command(names: tuple[str, ...], install: str | None, probe_it: bool, format_: str) -> int:
     """Which backends work on this machine, with program, version, login and what each can do.

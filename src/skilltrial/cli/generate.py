@@ -18,6 +18,7 @@ from skilltrial.cli.faces import Session, put, say
 @click.option("--judge-param", "judge_params", multiple=True, metavar="K=V", help="Request parameter; repeatable.")
 @click.option("--output", "-o", "place", metavar="FILE", help="Where the suite goes (SKILL/evals/evals.json).")
 @click.option("--dry-run", is_flag=True, help="Print the suite and write nothing; the judge is asked all the same.")
+@options.env_file
 @click.option("--config", "config_file", metavar="FILE", help="Settings; default: skilltrial.yaml here or above.")
 @click.option("--no-config", is_flag=True, help="Read no settings file.")
 def command(skill: str, place: str | None, dry_run: bool, **values: Any) -> int:
