@@ -126,7 +126,14 @@ WRONG = [
     ("resume FOREIGN/handbook", "skilltrial import"),
     ("resume empty", "empty"),
     ("cleanup absent", "absent"),
+    ("run colours --target fake -n 99999999999999999999", "100,000 or less"),
+    ("plan colours --target fake --timeout 1e308", "less than"),
+    *(
+        (f"{words} LONG", "too long")
+        for words in ("report", "status", "resume", "show x", "import", "history", "init", "adapter check")
+    ),
 ]
+LONG = "x" * 5000
 
 
 def contents(folder: Path) -> dict[Path, bytes]:
@@ -138,7 +145,7 @@ def contents(folder: Path) -> dict[Path, bytes]:
 def test_a_wrong_input_is_one_clear_message(skilltrial: Any, desk: Path, words: str, said: str) -> None:
     packet = next((desk / "by-hand" / "iteration-1" / "packets").iterdir()).name
     before = contents(desk)
-    call = [word.replace("PACKET", packet).replace("FOREIGN", str(FOREIGN)) for word in words.split()]
+    call = [word.replace("PACKET", packet).replace("FOREIGN", str(FOREIGN)).replace("LONG", LONG) for word in words.split()]
     found = skilltrial(*call)
     assert (found.code, found.out) == (2, ""), found.err
     assert said in found.err and "Traceback" not in found.err

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import gc
+import os
 import sys
 from importlib import import_module
 from typing import Any
@@ -40,6 +42,20 @@ MORE = {
     "schema": "JSON Schemas of all files.",
 }
 ALIASES = {"doctor": "agents"}
+OF_THE_MACHINE = frozenset(
+    (
+        errno.ENOSPC,
+        errno.EDQUOT,
+        errno.EROFS,
+        errno.EACCES,
+        errno.EPERM,
+        errno.ENAMETOOLONG,
+        errno.ELOOP,
+        errno.EMFILE,
+        errno.ENFILE,
+    )
+)
+"""What the system refuses and the user can mend: no room, no permission, a name that is too long."""
 THEIRS = {
     "run-all": "run FOLDER", "validate-all": "validate FOLDER", "report-all": "report", "portfolio": "list --portfolio",
     "archive-run": "export --format archive", "rerun-failed": "run --last-failed",
@@ -93,6 +109,7 @@ def skilltrial(context: click.Context, repo_root: str | None) -> None:
 
 def run_command_line(args: list[str] | None = None) -> None:
     """Runs one command and exits: 0, 1, 2, 3 by the contract, 130 when interrupted. Mendable faults show no traceback."""
+    _open_closed_streams()
     code = exit_code_of(args)
     gc.freeze()  # else the interpreter looks for garbage once more at its end, for 40 ms
     sys.exit(code)
@@ -122,12 +139,31 @@ def exit_code_of(args: list[str] | None = None) -> int:
         return 130
     except BrokenPipeError:
         return _closed_pipe()
+    except OSError as error:
+        if error.errno not in OF_THE_MACHINE:
+            raise
+        click.echo(_machine_says(error), err=True)
+        if not error.filename:
+            _closed_pipe()
+        return 2
     return result if isinstance(result, int) else 0
+
+
+def _machine_says(error: OSError) -> str:
+    """What the system refused, without a traceback: nothing in our code mends a full disk or a name that is too long."""
+    name = error.filename.decode("utf-8", "replace") if isinstance(error.filename, bytes) else str(error.filename or "")
+    where = f"{name[:200]}{'…' if len(name) > 200 else ''}" if name else "the output cannot be written"
+    return f"error: {where}: {error.strerror or error}"
+
+
+def _open_closed_streams() -> None:
+    """A stream closed by the caller (`>&-`) swallows what goes to it; else the next file opened would take its number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: PTH123, SIM115 - open until the process ends
 
 
 def _closed_pipe() -> int:
     """The reader of our output has gone away; nothing more can be said on it."""
-    import os
-
     os.dup2(os.open(os.devnull, os.O_RDWR), sys.stdout.fileno())
     return 0

@@ -149,9 +149,11 @@ class Session:
         """The folder of an experiment: a path, N, latest or previous."""
         from skilltrial import formats, store
 
-        path = Path(self.cwd, which)
+        path, home = Path(self.cwd, which), self.results(workspace)
         if (path / "experiment.json").is_file():
             return path
+        if names_ours(home, which):
+            return store.locate(home, which)
         if which == "latest" and workspace and (Path(self.cwd, workspace) / "experiment.json").is_file():
             return Path(self.cwd, workspace)  # agent-skill-eval's `grade -w` names the iteration itself
         if path.is_dir() and (tree := formats.find(path)) is not None:
@@ -159,13 +161,22 @@ class Session:
                 f"{path} is a result tree of {tree.format.name}, which is only read",
                 f"skilltrial import {which} makes it one of ours",
             )
-        return store.locate(self.results(workspace), which)
+        return store.locate(home, which)
 
     def color(self, config: Config | None = None, no_color: bool | None = None) -> bool:
         wanted = config.logging.color if config else None
         if no_color or "NO_COLOR" in self.environ or wanted is False:
             return False
         return wanted is True or sys.stdout.isatty()
+
+
+def names_ours(home: Path, which: str) -> bool:
+    """Whether `latest`, `previous`, N or a name is an experiment in this workspace, whatever a folder of that name holds."""
+    from skilltrial import store
+
+    if which in ("latest", "previous"):
+        return any(True for _ in store.experiments(home))
+    return any((home / name / "experiment.json").is_file() for name in (which, f"iteration-{which}"))
 
 
 def width() -> int:

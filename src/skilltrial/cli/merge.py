@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from skilltrial.cli.faces import Session, print_summary, say
+from skilltrial.cli.faces import Session, names_ours, print_summary, say
 
 
 @click.command("merge")
@@ -19,7 +19,8 @@ def command(shards: tuple[str, ...], workspace: str | None, run_id: str | None, 
     from skilltrial.flows import merge, trial
 
     session = Session()
-    folders = [Path(session.cwd, shard) for shard in shards]
+    home = session.results(workspace)
+    folders = [session.locate(shard, workspace) if names_ours(home, shard) else Path(session.cwd, shard) for shard in shards]
     with merge.merge(folders, session.workspace(given=workspace), session.redactor, run_id) as merged:
         summary = trial.conclude(merged, session.machine)
         print_summary(summary, merged, format_, session, color=session.color())

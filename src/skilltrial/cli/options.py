@@ -35,7 +35,7 @@ def seconds(text: str) -> float:
     except ValueError:
         raise click.BadParameter(f"'{text}' is no time; write 90, 90s, 5m or 2h") from None
     if not 0 < value < 1e9:
-        raise click.BadParameter(f"'{text}' must be more than 0")
+        raise click.BadParameter(f"'{text}' must be more than 0 and less than 1,000,000,000 seconds")
     return value
 
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from skilltrial.cli.faces import Session
+from skilltrial.cli.faces import Session, names_ours
 from skilltrial.errors import UsageError
 
 if TYPE_CHECKING:
@@ -30,7 +30,8 @@ def opened_view(session: Session, which: str, workspace: str | None = None) -> I
         yield tree.read()
         return
     path = Path(session.cwd, which)
-    if path.is_file() or (path.is_dir() and not _ours(path) and not _ours(session.results(workspace) / which)):
+    home = session.results(workspace)
+    if path.is_file() or (path.is_dir() and not _ours(path) and not _ours(home / which) and not names_ours(home, which)):
         must_be_foreign(session, which)
     with store.open_(session.locate(which, workspace), write=False, redactor=session.redactor) as opened:
         yield opened
@@ -41,7 +42,7 @@ def foreign_tree(session: Session, which: str, workspace: str | None = None) -> 
     from skilltrial import formats
 
     home, path = session.results(workspace), Path(session.cwd, which)
-    if (home / which / "experiment.json").is_file():
+    if names_ours(home, which):
         return None
     if path.exists():
         return None if _ours(path) else formats.find(path)

@@ -19,6 +19,9 @@ from skilltrial.records.plan import CellGroup, Plan, SetAside
 from skilltrial.records.suite import Skill, Suite
 from skilltrial.seams import Capabilities, Machine, Probe
 
+MOST_REPETITIONS = 100_000
+"""More would not fit into memory, and no interval gets visibly narrower."""
+
 
 @dataclass(frozen=True)
 class Prepared:
@@ -166,6 +169,8 @@ def report_problems(loaded: load.Loaded, config: Config, say: Callable[[str], No
 def refuse_nonsense(config: Config) -> None:
     if config.repetitions is not None and config.repetitions < 1:
         raise UsageError(f"repetitions must be 1 or more, not {config.repetitions}")
+    if config.repetitions is not None and config.repetitions > MOST_REPETITIONS:
+        raise UsageError(f"repetitions must be {MOST_REPETITIONS:,} or less, not {config.repetitions:,}")
     gates = [config.gate, *config.gates.values()]
     for gate in gates:
         if gate.minimum_pass_rate == 1 and gate.on != "point" and not config.adapter_rules:

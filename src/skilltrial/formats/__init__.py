@@ -59,6 +59,8 @@ def trees(folder: Path) -> Iterator[Tree]:
 
 
 def _trees(folder: Path, depth: int) -> Iterator[Tree]:
+    if (folder / _disk.OURS).is_file():
+        return
     format_ = detect(folder)
     if format_ is not None:
         others = _marked(folder, depth) if format_.name in GENERAL else []

@@ -17,6 +17,8 @@ TEXT_BYTES = 4 * 1024 * 1024
 DEPTH = 9
 MOST_FOLDERS = 50_000
 """Looked into for one tree."""
+OURS = "experiment.json"
+"""What an experiment of ours holds, and no other tool's tree."""
 _NEVER = frozenset({"outputs", "inputs", "node_modules", "skill-snapshot", "target", ".git", ".history", "__pycache__"})
 """Folders that hold what runs left or were given, never results."""
 
@@ -48,7 +50,10 @@ def text_at(*paths: Path) -> str | None:
 
 
 def folders(root: Path, names: Collection[str] = ("grading.json",)) -> Iterator[Path]:
-    """Every folder below (or at) `root` that holds a file or folder of one of these names, in order of path."""
+    """Every folder below (or at) `root` that holds a file or folder of one of these names, in order of path.
+
+    Experiments of ours below `root` are passed over: the folders of their cells are our view of them, no other tool's runs.
+    """
     wanted = frozenset(names)
     waiting = [(root, 0)]
     for _ in range(MOST_FOLDERS):
@@ -58,6 +63,8 @@ def folders(root: Path, names: Collection[str] = ("grading.json",)) -> Iterator[
         try:
             entries = sorted(os.scandir(folder), key=lambda entry: in_order(entry.name), reverse=True)
         except OSError:
+            continue
+        if depth and any(entry.name == OURS for entry in entries):
             continue
         if any(entry.name in wanted for entry in entries):
             yield folder

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from skilltrial.errors import UsageError
 from skilltrial.load.case_folders import case_folders
 from skilltrial.load.document import Notes, name_text
+from skilltrial.load.entries import is_file, is_folder, real_path
 from skilltrial.load.skill import SkillFile
 from skilltrial.load.trees import inside, is_workspace
 from skilltrial.records.problems import Problem
@@ -205,7 +206,7 @@ def _suites_at(folder: str, disk: Disk) -> list[str]:
     if case_folders(entries):
         return [folder]
     if os.path.basename(folder) in SUITE_FOLDERS:
-        return sorted(entry.path for entry in entries if entry.name.endswith(ENDINGS) and entry.is_file())
+        return sorted(entry.path for entry in entries if entry.name.endswith(ENDINGS) and is_file(entry))
     return []
 
 
@@ -224,10 +225,10 @@ def _library(folder: str, disk: Disk, found: Discovery) -> None:
     """Every child is a skill, or a folder of skills; a child that is neither is an error."""
     root = disk.root(folder)
     for entry in sorted(disk.listing(folder) or (), key=lambda entry: entry.name):
-        if entry.name.startswith(".") or entry.name in SKIPPED or is_workspace(entry.name) or not entry.is_dir():
+        if entry.name.startswith(".") or entry.name in SKIPPED or is_workspace(entry.name) or not is_folder(entry):
             continue
         label = disk.label(entry.path)
-        if entry.is_symlink() and not inside(os.path.realpath(entry.path), root.folder):
+        if entry.is_symlink() and not inside(real_path(entry.path), root.folder):
             _problem(found, label, "link-outside", "is a link to a place outside the repository", "copy the skill here")
             continue
         before = len(found.skills)
@@ -260,12 +261,12 @@ def _tree(top: str, disk: Disk, found: Discovery, root: Root) -> None:
             continue
         for entry in entries:
             if entry.is_symlink():
-                real = os.path.realpath(entry.path)
+                real = real_path(entry.path)
                 if real not in linked and inside(real, root.folder) and os.path.isdir(real) and not inside(folder, real):
                     linked.add(real)
                     found.linked = True
                     waiting.append(entry.path)
-            elif entry.is_dir():
+            elif is_folder(entry):
                 if entry.name not in SKIPPED and not is_workspace(entry.name):
                     waiting.append(entry.path)
             elif entry.name in SUITE_NAMES:

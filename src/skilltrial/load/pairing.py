@@ -15,6 +15,7 @@ from skilltrial.load.checks import safe_path
 from skilltrial.load.dialects._unread import keys_of
 from skilltrial.load.discover import ENDINGS, SUITE_NAMES, Disk, discover, skill_at
 from skilltrial.load.document import Fault, Notes, decode, name_text, read_bytes
+from skilltrial.load.entries import is_file, is_folder
 from skilltrial.load.reading import TRIGGER
 from skilltrial.load.skill import SkillFile
 from skilltrial.load.suite_file import SuiteFile
@@ -133,7 +134,7 @@ class Pairing:
 
     def _own(self, skill: SkillFile) -> list[SuiteFile] | None:
         """Suites in the skill's own `evals/`, else where some repositories keep them; None where there are none."""
-        folders = {entry.name: entry.path for entry in skill.entries or () if entry.name in _OWN and entry.is_dir()}
+        folders = {entry.name: entry.path for entry in skill.entries or () if entry.name in _OWN and is_folder(entry)}
         for name in ("evals", "evaluations"):
             files = self._evals_folder(folders[name]) if name in folders else None
             if files:
@@ -152,8 +153,10 @@ class Pairing:
         possible: list[str] = []
         entries = self.disk.listing(folder) or ()
         for entry in sorted(entries, key=lambda entry: entry.name):
-            if entry.name.endswith(ENDINGS) and entry.is_file():
-                (expected if _is_suite_name(entry.name) else possible).append(entry.path)
+            if _is_suite_name(entry.name) and not is_folder(entry):
+                expected.append(entry.path)  # whatever it is: a pipe or a broken link by this name is told, not passed over
+            elif entry.name.endswith(ENDINGS) and is_file(entry):
+                possible.append(entry.path)
         whole = any(os.path.basename(path) in SUITE_NAMES for path in expected)
         files = [self.file(path) for path in expected]
         strangers, singles = [], []
@@ -261,7 +264,7 @@ class Pairing:
 
     def _grouped(self, tests: str, name: str, skill: SkillFile) -> str:
         """`tests/<plugin>/<skill>`; of several the one whose plugin the skill lies in. A path that is not there: none."""
-        groups = [entry.name for entry in self.disk.listing(tests) or () if entry.is_dir() and self._has(entry.path, name)]
+        groups = [entry.name for entry in self.disk.listing(tests) or () if is_folder(entry) and self._has(entry.path, name)]
         if len(groups) > 1:
             groups = [group for group in groups if group in skill.folder.split(os.sep)]
         return os.path.join(tests, groups[0], name) if len(groups) == 1 else os.path.join(tests, name, name)
@@ -270,7 +273,7 @@ class Pairing:
         if above not in self._present:
             wanted = ("tests", "evals", "skills-test", "examples")
             entries = self.disk.listing(above) or ()
-            self._present[above] = frozenset(entry.name for entry in entries if entry.name in wanted and entry.is_dir())
+            self._present[above] = frozenset(entry.name for entry in entries if entry.name in wanted and is_folder(entry))
         return self._present[above]
 
     def _has(self, folder: str, name: str) -> bool:
@@ -280,7 +283,7 @@ class Pairing:
 
     def _suites_in(self, folder: str) -> list[str]:
         entries = self.disk.listing(folder) or ()
-        return sorted(entry.path for entry in entries if _is_suite_name(entry.name) and entry.is_file())
+        return sorted(entry.path for entry in entries if _is_suite_name(entry.name) and not is_folder(entry))
 
     def _named_files(self, folder: str, name: str) -> list[str]:
         return [path for ending in ENDINGS if self._has(folder, name + ending) for path in [os.path.join(folder, name + ending)]]
@@ -304,9 +307,9 @@ class Pairing:
         for inner in sorted(self._folders(above)):
             folder = os.path.join(above, inner)
             for entry in sorted(self.disk.listing(folder) or (), key=lambda entry: entry.name):
-                if inner == "evals" and entry.name.endswith(ENDINGS) and entry.is_file():
+                if inner == "evals" and entry.name.endswith(ENDINGS) and is_file(entry):
                     yield entry.path
-                elif entry.is_dir():
+                elif is_folder(entry):
                     if inner in ("tests", "evals"):
                         yield from self._suites_in(entry.path)
                     if inner == "evals" and entry.name == "skills":

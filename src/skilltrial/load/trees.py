@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from skilltrial.load.document import Notes, Pointer, name_text
+from skilltrial.load.entries import real_path
 from skilltrial.records.suite import EMPTY_TREE, FileRef, Tree
 
 FILE_CAP = 10_000
@@ -143,7 +144,7 @@ def walk(
             name = f"{relative}/{name_text(entry.name)}" if relative else name_text(entry.name)
             real = entry.path
             if entry.is_symlink():
-                real = os.path.realpath(entry.path)
+                real = real_path(entry.path)
                 if not _link_is_fine(name, real, boundary, hidden, notes, at):
                     continue
             try:

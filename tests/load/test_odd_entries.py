@@ -1,0 +1,43 @@
+"""Suites whose file is a link in a circle, a link to nothing, or a pipe."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from skilltrial.cli import exit_code_of
+
+SKILL = "---\nname: {name}\ndescription: Does things when asked.\n---\nBody.\n"
+
+
+def _circle(path: Path) -> None:
+    path.symlink_to(path.name)
+
+
+def _nowhere(path: Path) -> None:
+    path.symlink_to("gone.json")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links and pipes")
+@pytest.mark.parametrize("command", ["validate", "plan --target fake", "list", "convert -o -"])
+@pytest.mark.parametrize("make", [_circle, _nowhere, os.mkfifo], ids=["circle", "nowhere", "pipe"])
+def test_what_stands_in_the_place_of_a_suite_is_told(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    make: Callable[[Path], None],
+    command: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in ("notes/evals", "other"):
+        Path(folder).mkdir(parents=True)
+        Path(folder.split("/")[0], "SKILL.md").write_text(SKILL.format(name=folder.split("/")[0]))
+    make(Path("notes/evals/evals.json"))
+    Path("other/self").symlink_to("self")
+    code = exit_code_of([*command.split(), "notes"])
+    said = capsys.readouterr()
+    assert "notes/evals/evals.json" in said.out + said.err
+    assert code == {"validate": 1, "list": 0}.get(command, 2)
