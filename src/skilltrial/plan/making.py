@@ -293,5 +293,6 @@ def _warnings(
     yield from notes.mock_notes(suites, able)
     yield from notes.check_notes(suites, arms, set_aside)
     yield from notes.target_notes(targets)
+    yield from notes.canary_notes(able, options)
     yield from notes.judge_notes(judge, targets)
     yield from notes.design_notes(groups, any(not arm.trees for arm in arms), gate, options)

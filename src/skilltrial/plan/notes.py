@@ -101,6 +101,13 @@ def fixture_notes(suites: Sequence[Suite], capabilities: Mapping[str, Capabiliti
                     yield from _misnamed(suite, case, target, has)
 
 
+def canary_notes(capabilities: Mapping[str, Capabilities], options: Options) -> Iterator[str]:
+    """Agent programs whose baseline nobody proved clean before the suite."""
+    programs = [target for target, has in capabilities.items() if has.program]
+    if programs and not options.certify:
+        yield f"no canary was run (--no-certify): that the baseline of {', '.join(programs)} sees no skill rests on what each run shows"
+
+
 def mock_notes(suites: Sequence[Suite], capabilities: Mapping[str, Capabilities]) -> Iterator[str]:
     """Cases that are not what they were on a target that cannot be given their stand-in MCP servers."""
     named = [f"{suite.skill}::{case.id}" for suite in suites for case in suite.cases if case.mocks]
