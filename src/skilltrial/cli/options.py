@@ -58,7 +58,7 @@ def skill_options(function: F) -> F:
     return _stack(
         function,
         click.argument("paths", nargs=-1, metavar="[PATH]..."),
-        click.option("--skill", "skills", multiple=True, metavar="DIR|NAME", help="A skill folder, or a filter by name; repeatable."),
+        click.option("--skill", "-s", "skills", multiple=True, metavar="DIR|NAME", help="A skill folder, or a filter by name; repeatable."),
         click.option("--evals", "-e", "evals", multiple=True, metavar="FILE", help="Pair these suites with the given skills; repeatable."),
         click.option("--eval-id", "eval_ids", multiple=True, metavar="ID", help="Only these cases; repeatable."),
         click.option("--include", multiple=True, metavar="GLOB", help="Only skills whose path fits; repeatable."),
