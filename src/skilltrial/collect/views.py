@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path, PurePosixPath
 from typing import cast
@@ -10,6 +11,9 @@ from skilltrial.records.evidence import AgentRun, Evidence
 from skilltrial.records.suite import Case, FileRef, Stage, landed
 from skilltrial.seams import Blobs
 from skilltrial.system.files import inside, write_new
+
+_SPELLED = re.compile(r"(?!\.{1,2}(?:/|\Z))[^/\0]+(?:/(?!\.{1,2}(?:/|\Z))[^/\0]+)*")
+"""A relative path without empty parts, `.` and `..`: spelled as it is."""
 
 
 class StoredView:
@@ -90,6 +94,8 @@ class LiveView(StoredView):
 
 def _plain(path: str) -> str | None:
     """The path as deltas and fixtures spell it; None for one that leads elsewhere."""
+    if _SPELLED.fullmatch(path):
+        return path  # most are: graders look for a file under a dozen names
     pure = PurePosixPath(path)
     if pure.is_absolute() or ".." in pure.parts or not pure.parts:
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 
 _ALLOWED = frozenset(
@@ -37,6 +38,7 @@ _SETTING = re.compile(
 )
 
 
+@lru_cache(maxsize=4096)
 def is_session_mark(name: str) -> bool:
     """True for what a coding agent leaves in the environment of the programs it starts: `CLAUDECODE`, `CODEX_THREAD_ID`.
 
