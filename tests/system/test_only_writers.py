@@ -9,7 +9,8 @@ import pytest
 import skilltrial
 
 ROOT = Path(skilltrial.__file__).parent
-ALLOWED = {"system/files.py"}
+ALLOWED = {"system/files.py", "backends/_mcp_server.py"}
+"""The second is a program of its own that agents start in their home; what it writes is read back and masked as evidence."""
 PIPES = {"system/streams.py": {"os.write"}, "sandboxes/_doors.py": {"os.write"}}
 """What is written there goes into a pipe to a program of ours."""
 WRITING_CALLS = {"write_text", "write_bytes", "touch", "copyfile", "copy2", "copytree", "copyfileobj", "mkstemp"}

@@ -20,7 +20,7 @@ from skilltrial.records.plan import Target
 from skilltrial.records.problems import Where
 from skilltrial.records.suite import Case, Check, FileRef
 from skilltrial.seams import Access, EvidenceView, Machine, Place, Question, Reply
-from skilltrial.system.files import digest
+from skilltrial.system.files import digest, write_atomic
 
 Calls = Sequence[tuple[str, Any] | Mapping[str, Any]]
 """Tool calls: (name, arguments), or as chat completions have them."""
@@ -119,8 +119,7 @@ class LooseView:
 
     def unpack(self, into: Path) -> None:
         for path, data in self.files.items():
-            (into / path).parent.mkdir(parents=True, exist_ok=True)
-            (into / path).write_bytes(data)
+            write_atomic(into / path, data, None)
 
 
 class LooseDesk:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from skilltrial import analyze
 from skilltrial.errors import UsageError
 from skilltrial.flows.out import FolderOut
+from skilltrial.system.files import write_atomic
 from skilltrial.system.redaction import Redactor
 from skilltrial.testing._rules import Rule, docstring_of, holds, printing_nothing, try_all
 from skilltrial.testing.reports import KINDS, opened_sample
@@ -52,7 +53,7 @@ def claims_only_its_own(case: FormatCase) -> None:
     with tempfile.TemporaryDirectory(prefix="skilltrial-contract-") as name:
         folder = Path(name)
         holds(not case.format.claims(folder), "it claims an empty folder")
-        (folder / "notes.json").write_text('{"evals": []}', encoding="utf-8")
+        write_atomic(folder / "notes.json", '{"evals": []}', None)
         holds(not case.format.claims(folder), "it claims a folder with a suite in it")
         holds(not case.format.claims(folder / "absent"), "it claims what is not there")
         holds(not case.format.claims(folder / "notes.json"), "it claims a file of another kind")

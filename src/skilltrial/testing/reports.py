@@ -15,6 +15,7 @@ from skilltrial.api import evaluate
 from skilltrial.flows.out import FolderOut
 from skilltrial.records.summary import Summary
 from skilltrial.store import Experiment
+from skilltrial.system.files import write_atomic
 from skilltrial.system.redaction import Redactor
 from skilltrial.testing._rules import Rule, docstring_of, holds, printing_nothing, try_all
 
@@ -70,11 +71,10 @@ def _kept() -> tempfile.TemporaryDirectory[str]:
 def _experiment(kind: str) -> tuple[Path, Summary]:
     home = Path(_kept().name, str(list(KINDS).index(kind)))
     skill = home / "skill-under-test"
-    (skill / "evals").mkdir(parents=True)
     text = "---\nname: skill-under-test\ndescription: Says yes to every task. For tests.\n---\nAnswer yes.\n"
-    (skill / "SKILL.md").write_text(text, encoding="utf-8")
+    write_atomic(skill / "SKILL.md", text, None)
     suite = {"skill_name": "skill-under-test", "evals": SUITE}
-    (skill / "evals" / "evals.json").write_text(json.dumps(suite), encoding="utf-8")
+    write_atomic(skill / "evals" / "evals.json", json.dumps(suite), None)
     summary = evaluate(skill, judge="none", workspace=home / "workspace", environ={}, **KINDS[kind])
     return home / "workspace" / summary.experiment, summary
 
