@@ -1,7 +1,7 @@
 """What the Summary says of an experiment, edge by edge."""
 
 import pytest
-from tests.analyze.build import TREE, case, check, evidence_line, grade, joined, priced, trial
+from tests.analyze.build import TREE, View, case, check, evidence_line, grade, joined, priced, trial
 
 from skilltrial.analyze import summary
 from skilltrial.records.evidence import Usage
@@ -254,7 +254,7 @@ def test_a_dropped_case_takes_part_in_the_bounds() -> None:
 
 def test_half_a_design_measured_decides_nothing() -> None:
     row = lift(summary(trial(dict.fromkeys("abcdef", ("PPIII", "FFFFF")))))
-    assert row.reason.startswith("missing: only 40%")
+    assert row.reason.startswith("missing: only 40 %")
 
 
 def test_a_contaminated_baseline_is_no_measurement() -> None:
@@ -367,6 +367,20 @@ def test_cost_time_and_tokens_are_compared_over_cells_that_report() -> None:
     assert (with_.time_seconds.mean, with_.time_seconds.stddev, with_.time_seconds.median) == (4.0, 0.0, 4.0)
     assert with_.tokens is not None
     assert (with_.tokens.input, with_.tokens.cached, with_.tokens.non_cached_input, with_.tokens.total) == (300, 0, 300, 600)
+
+
+def test_the_cached_share_is_of_the_runs_that_told_what_was_cached() -> None:
+    view = priced(trial({"a": ("P", "F")}), with_skill=(1.0, 0.01, 300))
+    told = [one for one in view.results() if one.evidence is not None]
+    usages = (Usage(input_tokens=300, cached_tokens=100), Usage(input_tokens=600))
+    results = [
+        one._replace(evidence=one.evidence.model_copy(update={"usage": usage}))
+        for one, usage in zip(told, usages, strict=True)
+        if one.evidence is not None
+    ]
+    totals = summary(View(view.plan, results)).totals
+    assert (totals.input_tokens, totals.cached_tokens, totals.non_cached_input_tokens) == (900, 100, 200)
+    assert totals.cached_pct == pytest.approx(100 / 3)
 
 
 def test_what_nobody_reported_stays_unknown() -> None:

@@ -16,4 +16,4 @@ def test_notes_and_warnings_are_told_once_and_beside_the_plan(skilltrial: Any) -
 def test_one_case_is_spoken_of_as_one(skilltrial: Any) -> None:
     skilltrial("init", "notes")
     out = skilltrial("plan", "notes", "--target", "fake", "--eval-id", "summary").out
-    assert "on this case (1 run per arm)" in out
+    assert "on this case (1 run per arm, if 50 % pass without the skill)" in out

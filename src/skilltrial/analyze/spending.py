@@ -14,17 +14,17 @@ from skilltrial.records.summary import BudgetRow, Coverage, JudgeRow, Totals
 def totals(table: Table, planned: int) -> Totals:
     """Every attempt made in this experiment, superseded ones included; reused and replayed runs cost nothing here."""
     runs = table.all_runs
-    cached, read = runs.cached.known, runs.input.known
+    cached, fresh = runs.cached.known, runs.fresh.known
     return Totals(
         cells=planned,
         attempts=table.attempts,
-        input_tokens=_whole(read),
+        input_tokens=_whole(runs.input.known),
         cached_tokens=_whole(cached),
-        non_cached_input_tokens=_whole(runs.fresh.known),
+        non_cached_input_tokens=_whole(fresh),
         output_tokens=_whole(runs.output.known),
         reasoning_tokens=_whole(runs.reasoning.known),
         total_tokens=_whole(runs.total.known),
-        cached_pct=100.0 * cached / read if cached is not None and read else None,
+        cached_pct=100.0 * cached / (cached + fresh) if cached is not None and fresh is not None and cached + fresh else None,
         cost_usd=sum(runs.cost) if runs.cost else None,
         cells_with_cost=len(runs.cost),
         judge_cost_usd=_added(told.cost.known for told in table.judging.values()),

@@ -9,7 +9,7 @@ import click
 
 from skilltrial.cli import options
 from skilltrial.cli.faces import Session, say
-from skilltrial.wording.words import many
+from skilltrial.wording.words import many, percent
 
 if TYPE_CHECKING:
     from skilltrial.plan import Forecast
@@ -105,6 +105,6 @@ def _sights(found: Forecast) -> list[str]:
         like = "not decidable" if row.on_cases_like_these is None else f"+{100 * row.on_cases_like_these:.0f} points"
         lines.append(
             f"smallest lift seen 4 times in 5, {row.skill} on {row.target}: {these} on {scope} "
-            f"({many(row.cells_per_arm, 'run')} per arm), {like} on cases like these"
+            f"({many(row.cells_per_arm, 'run')} per arm, if {percent(row.base_rate)} pass without the skill), {like} on cases like these"
         )
     return lines

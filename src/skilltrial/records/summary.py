@@ -308,6 +308,7 @@ class Totals(Record):
     reasoning_tokens: int | None = None
     total_tokens: int | None = None
     cached_pct: float | None = None
+    """Share of the input tokens that was read from a cache, over the runs that told; 0 to 100."""
     cost_usd: float | None = None
     cells_with_cost: int = 0
     judge_cost_usd: float | None = None

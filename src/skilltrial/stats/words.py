@@ -80,7 +80,7 @@ def after_missing(
         return word
     coverage = min(with_skill.coverage, without_skill.coverage)
     if coverage < LEAST_COVERAGE - 1e-12:
-        return Word("inconclusive", f"missing: only {coverage:.0%} of the cells of an arm are measured")
+        return Word("inconclusive", f"missing: only {100 * coverage:.0f} % of the cells of an arm are measured")
     survived = {
         "helps": worst.low > TIE,
         "hurts": best.high < -TIE,

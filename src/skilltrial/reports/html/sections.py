@@ -270,7 +270,7 @@ def _usage(result: Result) -> str:
     parts = [words.duration(line.duration_s)]
     known = [count for count in (usage.input_tokens, usage.output_tokens) if count is not None]
     if known:
-        parts.append(f"{sum(known):,} tokens")
+        parts.append(words.many(sum(known), "token"))
     if usage.cost_usd is not None:
         parts.append(words.usd(usage.cost_usd))
     return " · ".join(parts)
