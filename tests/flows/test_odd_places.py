@@ -44,6 +44,14 @@ def test_shards_can_be_named_as_experiments_of_the_workspace(skilltrial: Any, ne
     assert merged.summary["experiment"] == "iteration-3", merged.err
 
 
+def test_a_merge_without_one_of_the_shards_says_which(skilltrial: Any, new_skill: Any, colours: Any) -> None:
+    new_skill(colours)
+    for shard in ("1/3", "3/3"):
+        skilltrial("run", "colours", "--target", "fake", "--judge", "none", "-n", "2", "--shard", shard)
+    merged = skilltrial("merge", "1", "2")
+    assert "1 shard of 3 is missing: 2" in merged.out, merged.out
+
+
 def _told(tmp_path: Path, redirection: str) -> subprocess.CompletedProcess[str]:
     line = f'exec "{sys.executable}" -m skilltrial report {redirection}'
     return subprocess.run(["/bin/sh", "-c", line], cwd=tmp_path, stderr=subprocess.PIPE, text=True, check=False)

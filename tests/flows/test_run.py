@@ -131,7 +131,7 @@ def test_reused_baselines_are_said_marked_and_not_run_again(
     calls = server.stats.calls
     second = skilltrial(*arguments, "--reuse")
     assert server.stats.calls == calls + 4  # the arm with the skill alone
-    assert "4 baseline run(s) are reused from iteration-1" in second.err
+    assert "4 baseline runs reused from iteration-1" in second.err
     assert second.summary["reused"] == 4
     assert second.summary["lifts"][0]["lift"] == first.summary["lifts"][0]["lift"] == 0
 

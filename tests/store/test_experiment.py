@@ -236,7 +236,7 @@ def test_a_line_that_is_not_ours_is_stepped_over_and_counted(make: Make, alien: 
     view = open_(experiment.folder)
     assert first(view).grading is not None
     assert len(list(view.remaining())) == 7
-    assert "1 line(s) are damaged" in view.warnings[0]
+    assert "1 line damaged" in view.warnings[0]
 
 
 def test_evidence_that_never_reached_the_disk_is_not_there(make: Make) -> None:

@@ -149,3 +149,9 @@ def test_the_scope_that_leads_is_told_in_full_and_first() -> None:
         "On these 4 cases: helps, 95 % interval +15 to +100.",
     )
     assert verdicts.headline(both).word == "not decided"
+
+
+def test_the_name_of_a_skill_keeps_its_letters_at_the_start_of_a_sentence() -> None:
+    row = lift(verdict="not measured", lift=None, low=None, high=None, reason="no_pair")
+    assert verdicts.these(row, "notes-2").startswith("notes-2 was not measured")
+    assert verdicts.these(row).startswith("The skill was not measured")

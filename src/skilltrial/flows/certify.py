@@ -20,6 +20,7 @@ from skilltrial.records.problems import Where
 from skilltrial.records.suite import FileRef, Limits, Skill, Tree
 from skilltrial.seams import Awaiting, Job
 from skilltrial.system.files import digest, write_atomic
+from skilltrial.wording import words
 
 NAME = "certificates.json"
 _LIST = TypeAdapter(tuple[Certificate, ...])
@@ -143,7 +144,13 @@ def _judged(word: str, name: str, with_it: AgentRun, without: AgentRun) -> tuple
         return None, f"the canary's run ended as {failed.outcome}: {failed.reason or 'no reason given'}"
     if not _knows(word, name, with_it):
         return None, "the program gave no sign of the canary in the arm that had it"
-    seen = "" if listed is None else f"; without it the program listed {len(listed)} other skill(s) of its own" if listed else ""
+    seen = (
+        ""
+        if listed is None
+        else f"; without it the program listed {words.many(len(listed), 'other skill')} of its own"
+        if listed
+        else ""
+    )
     return True, f"the canary was known with it and unknown without it{seen}"
 
 

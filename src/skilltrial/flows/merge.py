@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from skilltrial import plan as planning
@@ -14,6 +14,7 @@ from skilltrial.records.grades import Grading, JudgeCall
 from skilltrial.records.journal import Result
 from skilltrial.store import Experiment
 from skilltrial.system.redaction import Redactor
+from skilltrial.wording import words
 
 
 def merge(folders: Sequence[Path], workspace: Path, redactor: Redactor, run_id: str | None = None) -> Experiment:
@@ -27,7 +28,7 @@ def merge(folders: Sequence[Path], workspace: Path, redactor: Redactor, run_id: 
     shards = [store.open_(folder, write=False, redactor=redactor) for folder in folders]
     first = shards[0].plan
     _check(shards)
-    plan = first.model_copy(update={"shard": None})
+    plan = first.model_copy(update={"shard": None, "warnings": (*first.warnings, *_lacking(shards))})
     merged = store.create(workspace, lambda name: planning.named(plan, name, now()), {}, redactor, run_id=run_id)
     try:
         for shard in shards:
@@ -62,6 +63,14 @@ def _check(shards: Sequence[Experiment]) -> None:
         faults.append("a shard is given twice: " + ", ".join(map(str, sorted(numbers))))
     if faults:
         raise UsageError("\n".join(faults), "give the folders of one run --shard 1/N … N/N")
+
+
+def _lacking(shards: Sequence[Experiment]) -> Iterator[str]:
+    """A word about the parts that nobody gave: their runs are missing on purpose or by mistake."""
+    parts = [shard.plan.shard for shard in shards if shard.plan.shard]
+    absent = sorted(set(range(1, parts[0].count + 1)) - {part.index for part in parts})
+    if absent:
+        yield f"{words.many(len(absent), 'shard')} of {parts[0].count} {'is' if len(absent) == 1 else 'are'} missing: {words.listed([str(number) for number in absent], 10)}"
 
 
 def _take(result: Result, shard: Experiment, merged: Experiment) -> None:

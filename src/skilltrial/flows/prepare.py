@@ -18,6 +18,7 @@ from skilltrial.records.config import Config
 from skilltrial.records.plan import CellGroup, Plan, SetAside
 from skilltrial.records.suite import Skill, Suite
 from skilltrial.seams import Capabilities, Machine, Probe
+from skilltrial.wording import words
 
 MOST_REPETITIONS = 100_000
 """More would not fit into memory, and no interval gets visibly narrower."""
@@ -156,12 +157,12 @@ def report_problems(loaded: load.Loaded, config: Config, say: Callable[[str], No
     if loaded.errors:
         raise BadInput(loaded.errors)
     if loaded.invalid:
-        say(f"{len(loaded.invalid)} invalid skill(s) are left out: {', '.join(loaded.invalid)}")
+        say(f"{words.many(len(loaded.invalid), 'invalid skill')} left out: {', '.join(loaded.invalid)}")
     if loaded.triggers:
-        say(f"{len(loaded.triggers)} trigger list(s) are not part of this run; name one to run it")
+        say(f"{words.many(len(loaded.triggers), 'trigger list')} not part of this run; name one to run it")
     if loaded.skipped:
         some = ", ".join(loaded.skipped[:5]) + (", …" if len(loaded.skipped) > 5 else "")
-        say(f"{len(loaded.skipped)} skill(s) without a suite are skipped: {some}")
+        say(f"{words.many(len(loaded.skipped), 'skill')} without a suite skipped: {some}")
     if not loaded.suites or not any(suite.cases for suite in loaded.suites):
         raise UsageError("no case to run: no skill with a suite was found", "see 'skilltrial list'")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from skilltrial import store
 from skilltrial.records.plan import Cell
 from skilltrial.store import Experiment
+from skilltrial.wording import words
 
 
 def reuse_baselines(experiment: Experiment, workspace: Path, say: Callable[[str], None]) -> int:
@@ -26,7 +27,7 @@ def reuse_baselines(experiment: Experiment, workspace: Path, say: Callable[[str]
                 sources[found.experiment.folder.name] = None
                 taken += 1
     if taken:
-        say(f"{taken} baseline run(s) are reused from {', '.join(sources)}: their inputs are the same")
+        say(f"{words.many(taken, 'baseline run')} reused from {', '.join(sources)}: their inputs are the same")
     else:
         say("no baseline run of the last 7 days has the same inputs: nothing is reused")
     return taken

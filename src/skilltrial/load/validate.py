@@ -86,8 +86,9 @@ def examine(
         problems += one.suite_problems if eval_id is None else _of_case(one, eval_id)
         problems += _weak(one, eval_id, everywhere=level == "strict")
     if eval_id is not None and not any(_pointers(one, eval_id) for one in found):
-        known = [case.id for one in found for suite in one.suites for case in suite.cases]
-        raise UsageError(f"no case has the id '{eval_id}'", f"there are: {', '.join(known[:30])}" if known else None)
+        known = list(dict.fromkeys(case.id for one in found for suite in one.suites for case in suite.cases))
+        more = f" and {len(known) - 30} more" if len(known) > 30 else ""
+        raise UsageError(f"no case has the id '{eval_id}'", f"there are: {', '.join(known[:30])}{more}" if known else None)
     suites = tuple(suite for one in found for suite in one.suites)
     judged = tuple(
         (suite, case, check)

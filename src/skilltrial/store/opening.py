@@ -22,6 +22,7 @@ from skilltrial.store.masking import masked_plan
 from skilltrial.store.scan import is_bare, scan
 from skilltrial.store.taken_up import in_force
 from skilltrial.system.files import write_atomic
+from skilltrial.wording import words
 
 if TYPE_CHECKING:
     from skilltrial.system.redaction import Redactor
@@ -90,7 +91,7 @@ def open_(folder: Path, *, write: bool = False, redactor: Redactor | None = None
         raise
     if found.strange:
         experiment.warnings = (
-            f"{folder / 'results.jsonl'}: {found.strange} line(s) are damaged or not of this plan and were left out",
+            f"{folder / 'results.jsonl'}: {words.many(found.strange, 'line')} damaged or not of this plan and left out",
         )
     return experiment
 

@@ -102,9 +102,14 @@ def sentences(summary: Summary, lift: Lift, who: str = "the skill", where: str =
     return _sentence("On cases like these", lift, _like(lift), who, where), second
 
 
+def _opening(who: str) -> str:
+    """What is spoken of as the first word of a sentence; the name of a skill keeps its letters."""
+    return f"T{who[1:]}" if who.startswith("the ") else who
+
+
 def _sentence(scope: str, lift: Lift, told: _Scope, who: str, where: str) -> str:
     if told.verdict == "not measured":
-        return f"{who[:1].upper()}{who[1:]} was not measured{where}: {why(told.reason) or REASONS['no_pair']}."
+        return f"{_opening(who)} was not measured{where}: {why(told.reason) or REASONS['no_pair']}."
     size = f"{words.points_words(lift.lift)} ({words.span(told.low, told.high)})"
     if told.verdict in ("helps", "hurts"):
         return f"{scope} {who} {told.verdict}{where}: {size}."
@@ -338,11 +343,11 @@ def _single(summary: Summary, lift: Lift) -> Headline:
     tail = f" on {lift.target}: {told}" if told else f" on {lift.target}."
     tail = tail.replace("without the skill", "without it") if lift.arm == WITH_SKILL else tail
     if verdict in ("helps", "hurts"):
-        return Headline(f"{who[:1].upper()}{who[1:]} ", verdict, tail, tone)
+        return Headline(f"{_opening(who)} ", verdict, tail, tone)
     if verdict == "no meaningful effect":
-        return Headline(f"{who[:1].upper()}{who[1:]} has ", verdict, tail, tone)
+        return Headline(f"{_opening(who)} has ", verdict, tail, tone)
     if verdict == "not measured":
-        return Headline(f"{who[:1].upper()}{who[1:]} was ", "not measured", f" on {lift.target}: {why(lift.reason)}.", tone)
+        return Headline(f"{_opening(who)} was ", "not measured", f" on {lift.target}: {why(lift.reason)}.", tone)
     return Headline("It is ", "not decided", f" whether {who} helps{tail}", tone)
 
 
