@@ -56,6 +56,19 @@ for record in (
 """
 
 
+GEMINI = """\
+import json, sys
+
+if sys.argv[1:] == ["--version"]:
+    print("0.61.0")
+    sys.exit()
+sys.stdin.read()
+said = json.dumps({"verdicts": [{"id": "1", "passed": True, "evidence": "x"}]})
+print(json.dumps({"type": "message", "role": "assistant", "content": said, "delta": True}))
+print(json.dumps({"type": "result", "status": "success", "stats": {"total_tokens": 12, "input_tokens": 10, "output_tokens": 2}}))
+"""
+
+
 def install(folder: Path, name: str, body: str, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Puts a program of that Python body on PATH, and a login for it into the environment."""
     program = folder / "bin" / name
@@ -63,7 +76,8 @@ def install(folder: Path, name: str, body: str, monkeypatch: pytest.MonkeyPatch)
     program.write_text(f"#!{sys.executable} -SE\n{body}", encoding="utf-8")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
-    monkeypatch.setenv({"claude": "ANTHROPIC_API_KEY", "codex": "CODEX_API_KEY"}[name], "a-key-of-the-user")
+    keys = {"claude": "ANTHROPIC_API_KEY", "codex": "CODEX_API_KEY", "gemini": "GEMINI_API_KEY"}
+    monkeypatch.setenv(keys[name], "a-key-of-the-user")
     return program
 
 

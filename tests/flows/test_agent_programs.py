@@ -34,6 +34,20 @@ def test_a_limit_that_a_program_cannot_be_held_to_is_a_warning_of_each_run(
         assert all(f"({name}) is not enforced" in warned for name in ("max_requests", "max_turns", "max_tokens")), warned
 
 
+def test_what_a_judge_does_not_have_stands_with_its_answers(
+    skilltrial: Any, new_skill: Any, tmp_path: Path, monkeypatch: Any
+) -> None:
+    agents.install(tmp_path, "gemini", agents.GEMINI, monkeypatch)
+    (tmp_path / "skilltrial.yaml").write_text(
+        "targets: [{backend: fake, name: fake}]\njudge: {backend: gemini, options: {reasoning_effort: high}}\n", encoding="utf-8"
+    )
+    skilltrial("run", new_skill([{"id": 1, "prompt": "Say 1.", "assertions": ["It answers."]}]), "--sandbox", "none", "--tree")
+    calls = [call for path in tmp_path.rglob("judge.json") for call in json.loads(path.read_text(encoding="utf-8"))]
+    told = {text for call in calls for text in call["warnings"]}
+    assert told == {"gemini has no setting for reasoning effort: 'high' is not passed on"}
+    assert all(call["warnings"] for call in calls)
+
+
 ALONE = """\
 import time
 from pathlib import Path

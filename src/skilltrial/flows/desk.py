@@ -18,6 +18,7 @@ from skilltrial.records.plan import Cell
 from skilltrial.records.suite import Limits
 from skilltrial.seams import Awaiting, Backend, EvidenceView, Job, Place, Question, Reply
 from skilltrial.system.files import remove_tree
+from skilltrial.system.redaction import Redactor
 
 JUDGE_TIMEOUT_S = 120.0
 
@@ -66,7 +67,7 @@ class CellDesk:
             run = self.bench.judge.run(job, CellWatch(limits, self.bench.machine.stopping))
         assert not isinstance(run, Awaiting), "a backend that says so answers at once"
         run = priced(run, judge.target, backend)
-        self.calls.append(_kept(question, run))
+        self.calls.append(_kept(question, run, self.bench.machine.redactor))
         if run.setup and self.unable is None:
             self.unable = f"the judge: {self.bench.machine.redactor.text(run.reason or '')[0]}"
         return Reply(run.text, run.outcome, run.reason, run.usage, run.model, run.timing.duration_s)
@@ -101,7 +102,7 @@ class CellDesk:
             remove_tree(folder)
 
 
-def _kept(question: Question, run: AgentRun) -> JudgeCall:
+def _kept(question: Question, run: AgentRun, redactor: Redactor) -> JudgeCall:
     return JudgeCall(
         prompt=f"{question.system}\n\n{question.user}",
         reply=run.text,
@@ -110,4 +111,5 @@ def _kept(question: Question, run: AgentRun) -> JudgeCall:
         reason=run.reason,
         usage=run.usage,
         duration_s=run.timing.duration_s,
+        warnings=tuple(redactor.text(warning)[0] for warning in run.warnings),
     )

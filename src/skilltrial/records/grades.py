@@ -49,6 +49,8 @@ class JudgeCall(Record):
     reason: str | None = None
     usage: Usage = Usage()
     duration_s: float | None = None
+    warnings: tuple[str, ...] = ()
+    """What the judge was asked for and does not have, and what else was odd about the call."""
 
 
 class JudgedBy(Record):
