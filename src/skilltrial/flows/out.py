@@ -11,6 +11,11 @@ from skilltrial.system.files import write_atomic, write_new
 from skilltrial.system.redaction import Redactor
 
 
+def _must_stay(name: str) -> None:
+    if name.startswith("/") or ".." in name.split("/"):
+        raise UsageError(f"a report wanted to write outside its folder: {name}")
+
+
 class FolderOut:
     """The Out seam over a folder."""
 
@@ -20,16 +25,12 @@ class FolderOut:
 
     def write(self, name: str, text: str | bytes) -> Path:
         """Where it was written. Raises UsageError when that cannot be."""
-        path = self._path(name)
+        _must_stay(name)
+        path = self.root / name
         self._put(path, text, self.redactor)
         return path
 
-    def _path(self, name: str) -> Path:
-        if name.startswith("/") or ".." in name.split("/"):
-            raise UsageError(f"a report wanted to write outside its folder: {name}")
-        return self.root / name
-
-    def _put(self, path: Path, text: str | bytes, redactor: Redactor | None) -> None:
+    def _put(self, path: Path | str, text: str | bytes, redactor: Redactor | None) -> None:
         try:
             write_atomic(path, text, redactor)
         except OSError as error:
@@ -50,15 +51,17 @@ class Bundle(FolderOut):
 
     def __init__(self, root: Path, redactor: Redactor) -> None:
         super().__init__(root, redactor)
-        self._files: list[tuple[Path, bytes]] = []
+        self._files: list[tuple[str, bytes]] = []
 
     def write(self, name: str, text: str | bytes) -> Path:
-        """Where it will be."""
+        """The folder that it will be below."""
         if len(text) > self._SMALL:
-            return super().write(name, text)
-        path = self._path(name)
-        self._files.append((path, text.encode("utf-8", "backslashreplace") if isinstance(text, str) else text))
-        return path
+            super().write(name, text)
+        else:
+            _must_stay(name)
+            data = text.encode("utf-8", "backslashreplace") if isinstance(text, str) else text
+            self._files.append((f"{self.root}/{name}", data))
+        return self.root
 
     def __enter__(self) -> Self:
         return self
@@ -71,7 +74,7 @@ class Bundle(FolderOut):
                 self._put_new(path, data, redactor)
             self._put(last, sign, redactor)
 
-    def _put_new(self, path: Path, data: bytes, redactor: Redactor | None) -> None:
+    def _put_new(self, path: str, data: bytes, redactor: Redactor | None) -> None:
         try:
             if not write_new(path, data, redactor):
                 write_atomic(path, data, redactor)

@@ -29,7 +29,7 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _CLOEXEC | getattr(os, "O_NOFOLLOW
 
 
 # ---------------------------------------------------------------- writing
-def write_atomic(path: Path, data: bytes | str, redactor: Redactor | None, *, durable: bool = False) -> None:
+def write_atomic(path: Path | str, data: bytes | str, redactor: Redactor | None, *, durable: bool = False) -> None:
     """Puts `data` at `path`, whole or not at all; folders on the way are made. `durable`: it survives a power cut."""
     content = _masked(data, redactor)
     folder, name = os.path.split(path)  # paths are text here for speed: folder views write ten thousands of files
@@ -38,22 +38,22 @@ def write_atomic(path: Path, data: bytes | str, redactor: Redactor | None, *, du
         try:
             _write_new(temporary, content, 0o644, durable=durable)
         except FileNotFoundError:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            Path(folder).mkdir(parents=True, exist_ok=True)
             _write_new(temporary, content, 0o644, durable=durable)
         os.replace(temporary, path)  # noqa: PTH105
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
     if durable:
-        _sync_folder(path.parent)
+        _sync_folder(Path(folder))
 
 
-def write_new(path: Path, data: bytes, redactor: Redactor | None, *, executable: bool = False) -> bool:
+def write_new(path: Path | str, data: bytes, redactor: Redactor | None, *, executable: bool = False) -> bool:
     """Puts a file where there is none; False, and nothing changed, when there is one. Links are never followed."""
     try:
         _write_new(path, _masked(data, redactor), 0o755 if executable else 0o644)
     except FileNotFoundError:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
         return write_new(path, data, redactor, executable=executable)
     except FileExistsError:
         return False
