@@ -127,6 +127,12 @@ WRONG = [
     ("resume empty", "empty"),
     ("cleanup absent", "absent"),
     ("run colours --target fake -n 99999999999999999999", "100,000 or less"),
+    *(
+        (f"run colours --target {words}base-url {url}", f"'{url}' is no address")
+        for words in ("openai:m --", "fake --judge openai:m --judge-")
+        for url in ("http://[::", "http://x:99999/v1", "http://x:abc")
+    ),
+    (f"run colours --target openai:m --base-url http://{'a' * 80}.example/v1 --api-key-env none", "is not a known host"),
     ("plan colours --target fake --timeout 1e308", "less than"),
     *(
         (f"{words} LONG", "too long")

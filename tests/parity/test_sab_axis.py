@@ -219,3 +219,23 @@ def test_a_judge_of_the_makers_own_family_is_named(
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789abcdef0123")
     said = skilltrial("plan", "colours", "--target", "openai:gpt-5", "--judge", judge)
     assert ("it may favour its kin" in said.out + said.err) is kin
+
+
+def test_a_judge_called_openai_takes_the_model_of_their_options(skilltrial: Any, tmp_path: Path) -> None:
+    found = skilltrial("plan", "--runners", "fake", "--judge", "openai", "--openai-model", "m1", *_a_skill(tmp_path))
+    assert "judge judge-openai-m1" in found.out, found.err
+    found = skilltrial("plan", "--runners", "fake", "--judge", "openai", *_a_skill(tmp_path))
+    assert "judge judge-openai-gpt-4o-mini" in found.out, found.err
+
+
+def test_their_list_of_runners_is_named(skilltrial: Any) -> None:
+    assert "skilltrial agents" in skilltrial("runners").err
+
+
+def _a_skill(tmp_path: Path) -> list[str]:
+    folder = tmp_path / "notes"
+    (folder / "evals").mkdir(parents=True, exist_ok=True)
+    (folder / "SKILL.md").write_text("---\nname: notes\ndescription: Notes.\n---\nBody.\n")
+    suite = {"skill_name": "notes", "evals": [{"id": "1", "prompt": "Say hi", "assertions": ["It greets."]}]}
+    (folder / "evals" / "evals.json").write_text(json.dumps(suite))
+    return [str(folder)]

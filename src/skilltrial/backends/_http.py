@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import PurePath
 from typing import Any, ClassVar, Self
-from urllib.parse import urlsplit
 
 from skilltrial.chat.client import default_headers, is_loopback, proxy_for
 from skilltrial.chat.complete import Asker, Endpoint, join
@@ -21,6 +20,7 @@ from skilltrial.records.evidence import AgentRun
 from skilltrial.records.plan import Target
 from skilltrial.records.record import JsonObject, Record
 from skilltrial.seams import Capabilities, Job, Machine, Probe, Runner, Watch
+from skilltrial.system.addresses import parts_of
 
 CAPABILITIES = Capabilities(
     skills=True, tools=True, tools_executed=False, tokens=True, cost=True, endpoint=True, reasoning=True, judge=True,
@@ -155,9 +155,9 @@ class HttpTarget(Record):
     def _wrong(self, environ: Mapping[str, str]) -> str | None:
         """What stops a call before it is made, in one sentence; None: nothing."""
         url = self.address(environ)
-        parts = urlsplit(url)
+        parts = parts_of(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            return f"'{shown(url) if parts.hostname else url}' is no address; a base URL looks like {self.default_address}"
+            return f"'{shown(url)}' is no address; a base URL looks like {self.default_address}"
         if not self.model:
             return f"no model is named: write {self.name}:MODEL"
         name = self.key_name(environ)
@@ -190,13 +190,13 @@ def _unless_given(headers: Mapping[str, str], own: Mapping[str, str]) -> dict[st
 
 def closed(url: str) -> str | None:
     """Why no connection to this address opens; None: it does."""
-    parts = urlsplit(url)
+    parts = parts_of(url)
     port = parts.port or (443 if parts.scheme == "https" else 80)
     try:
         socket.create_connection((parts.hostname or "", port), timeout=_PROBE_S).close()
     except ConnectionRefusedError:
         return f"nothing listens at {shown(url)}; start the server or check the base URL"
-    except socket.gaierror:
+    except (socket.gaierror, UnicodeError):
         return f"{parts.hostname} is not a known host; check the base URL and the network"
     except TimeoutError:
         return f"{shown(url)} did not accept a connection within {_PROBE_S:g} s; check the base URL and the network"

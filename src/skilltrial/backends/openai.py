@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from typing import ClassVar
-from urllib.parse import urlsplit
 
 from skilltrial.backends._http import HttpTarget
 from skilltrial.chat import openai as wire
 from skilltrial.chat.wire import Wire
 from skilltrial.records.record import JsonObject
+from skilltrial.system.addresses import parts_of
 
 
 class OpenAI(HttpTarget):
@@ -28,7 +28,7 @@ class OpenAI(HttpTarget):
 
     def default_key_for(self, address: str) -> str:
         """OpenRouter's keys have a variable of their own."""
-        host = urlsplit(address).hostname or ""
+        host = parts_of(address).hostname or ""
         return "OPENROUTER_API_KEY" if host == "openrouter.ai" or host.endswith(".openrouter.ai") else self.default_key
 
 

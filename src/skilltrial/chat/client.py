@@ -13,7 +13,6 @@ import time
 from collections.abc import Mapping
 from http.client import HTTPException
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]
 
 import urllib3
@@ -37,6 +36,7 @@ from skilltrial.chat.exchange import Answer
 from skilltrial.chat.failures import Failure, shown
 from skilltrial.errors import UsageError
 from skilltrial.seams import Stop, Watch
+from skilltrial.system.addresses import parts_of
 from skilltrial.version import VERSION
 
 CONNECT_S = 10.0
@@ -169,13 +169,13 @@ def _over_open_connection(route: _Route, body: bytes, headers: Mapping[str, str]
 
 def is_loopback(url: str) -> bool:
     """The URL names this machine itself."""
-    host = (urlsplit(url).hostname or "").lower()
+    host = (parts_of(url).hostname or "").lower()
     return host in _LOOPBACK or host.startswith("127.")
 
 
 def proxy_for(url: str, environ: Mapping[str, str]) -> str | None:
     """The proxy that the environment names for this URL; loopback goes direct."""
-    parts = urlsplit(url)
+    parts = parts_of(url)
     if is_loopback(url) or not parts.hostname:
         return None
     settings = {name.lower(): value for name, value in environ.items() if name.lower().endswith("_proxy") and value}
@@ -302,7 +302,7 @@ class Client:
 def _proxied(proxy: str, options: dict[str, Any]) -> urllib3.PoolManager:
     if "://" not in proxy:
         proxy = f"http://{proxy}"
-    auth = urlsplit(proxy)
+    auth = parts_of(proxy)
     headers = urllib3.make_headers(proxy_basic_auth=f"{auth.username}:{auth.password or ''}") if auth.username else None
     if auth.scheme not in ("http", "https"):
         raise UsageError(
@@ -337,7 +337,7 @@ def _failure(error: Exception, url: str, proxy: str | None) -> Failure:
     if isinstance(cause, NameResolutionError):
         return Failure(
             "infrastructure_error",
-            f"{urlsplit(url).hostname} is not a known host; check the base URL and the network",
+            f"{parts_of(url).hostname} is not a known host; check the base URL and the network",
             setup=True,
         )
     if isinstance(cause, ConnectTimeoutError) and not isinstance(cause, NewConnectionError):

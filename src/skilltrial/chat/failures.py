@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
 from skilltrial.chat.retry import REFUSALS, retryable
 from skilltrial.records.evidence import Outcome
+from skilltrial.system.addresses import parts_of
 
 _OVERFLOW = re.compile(
     r"context[ _]?(length|window|size)|maximum context|prompt is too long|too many (input )?tokens|input is too long|"
@@ -40,14 +40,13 @@ class Failure(NamedTuple):
 @lru_cache(maxsize=256)
 def shown(url: str) -> str:
     """The URL without user, password, query and fragment."""
-    parts = urlsplit(url)
+    parts = parts_of(url)
     host = parts.hostname or ""
+    if not host:
+        return url.rpartition("@")[2]
     if ":" in host:
         host = f"[{host}]"
-    try:
-        port = f":{parts.port}" if parts.port else ""
-    except ValueError:
-        port = ""
+    port = f":{parts.port}" if parts.port else ""
     return f"{parts.scheme}://{host}{port}{parts.path}"
 
 
@@ -128,7 +127,7 @@ def of_status(status: int, error: Said, *, url: str, model: str | None, key_name
 
 def _path_hint(url: str) -> str:
     """Most servers want `/v1`, which is easily left out."""
-    path = urlsplit(url).path
+    path = parts_of(url).path
     if path in ("/chat/completions", "/v1/chat/completions/v1/chat/completions"):
         return "; most servers want one that ends in /v1"
     return ""

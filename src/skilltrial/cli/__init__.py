@@ -58,9 +58,9 @@ OF_THE_MACHINE = frozenset(
 """What the system refuses and the user can mend: no room, no permission, a name that is too long."""
 THEIRS = {
     "run-all": "run FOLDER", "validate-all": "validate FOLDER", "report-all": "report", "portfolio": "list --portfolio",
-    "archive-run": "export --format archive", "rerun-failed": "run --last-failed",
+    "archive-run": "export --format archive", "rerun-failed": "run --last-failed", "runners": "agents",
 }  # fmt: skip
-"""Commands of agent-skill-eval, and what does the same here."""
+"""Commands of agent-skill-eval and skill-ab-eval, and what does the same here."""
 MODULES = {"list": "list_", "import": "import_"}
 
 

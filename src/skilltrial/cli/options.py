@@ -412,10 +412,8 @@ def _with_models(targets: list[Any], given: dict[str, Any]) -> list[Any]:
     models = [*given.get("models", ()), *given.get("models_agent", ())]
     named = dict(model.split("=", 1) for model in models if "=" in model)
     bare = [model for model in models if "=" not in model]
-    if "openai_model" in given:
-        named.setdefault("openai", given["openai_model"])
-    elif "runners" in given and not bare:
-        named.setdefault("openai", "gpt-4o-mini")  # what skill-ab-eval takes
+    if (model := _openai_model(given)) and ("openai_model" in given or not bare):
+        named.setdefault("openai", model)
     changed = []
     for target in targets:
         model = named.pop(target.name or "", None) or named.get(target.backend) or (bare[-1] if bare else None)
@@ -423,6 +421,11 @@ def _with_models(targets: list[Any], given: dict[str, Any]) -> list[Any]:
             target = target.model_copy(update={"model": model})
         changed.append(target)
     return changed
+
+
+def _openai_model(given: dict[str, Any]) -> str | None:
+    """The model of `openai` where none is named, as skill-ab-eval takes it; None: its options are not used."""
+    return given.get("openai_model") or ("gpt-4o-mini" if "runners" in given else None)
 
 
 def _judge(given: dict[str, Any], say: Callable[[str], None]) -> dict[str, Any]:
@@ -437,6 +440,8 @@ def _judge(given: dict[str, Any], say: Callable[[str], None]) -> dict[str, Any]:
         found["judge"], note = parse_target(text)
         if note:
             say(note)
+        if found["judge"].backend == "openai" and found["judge"].model is None and (model := _openai_model(given)):
+            found["judge"] = found["judge"].model_copy(update={"model": model})
     if "judge_params" in given:
         found["judge_params"] = _pairs(given["judge_params"], "--judge-param")
     return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from urllib.parse import urlsplit
 
 from skilltrial import prices
 from skilltrial.flows.bench import Bench
@@ -15,6 +14,7 @@ from skilltrial.records.guards import Beyond, exceeded
 from skilltrial.records.journal import StopLine
 from skilltrial.records.plan import Cell, Target
 from skilltrial.seams import Backend
+from skilltrial.system.addresses import parts_of
 
 MARKETS = {
     "api.openai.com": "openai", "api.anthropic.com": "anthropic", "generativelanguage.googleapis.com": "google",
@@ -51,7 +51,7 @@ def market_of(target: Target, backend: Backend) -> str | None:
     able = backend.capabilities
     address = str(target.options.get("base_url") or "") if able.program else backend.endpoint_name()
     if address:
-        host = urlsplit(address if "//" in address else f"//{address}").hostname or ""
+        host = parts_of(address if "//" in address else f"//{address}").hostname or ""
         return MARKETS.get(host.removeprefix("www."))
     return prices.market_of(target.value) if able.prices == "model" else able.prices
 

@@ -6,13 +6,13 @@ import json
 import shutil
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
 from skilltrial.collect.repository import Failed
 from skilltrial.flows.hooks import users_place
 from skilltrial.records.evidence import ReviewRequest
 from skilltrial.records.suite import Limits
 from skilltrial.seams import Command, Machine, Stop
+from skilltrial.system.addresses import parts_of
 
 _LIMITS = Limits(timeout_s=60.0, output_bytes=8 * 1024 * 1024)
 MOST = 200
@@ -46,7 +46,7 @@ def provider_of(address: str | None) -> Provider | None:
     if not address or address.startswith(("/", ".")):
         return None
     if "://" in address:
-        parts = urlsplit(address)
+        parts = parts_of(address)
         host, path = parts.hostname or "", parts.path
     else:
         place, colon, path = address.partition(":")

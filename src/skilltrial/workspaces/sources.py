@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from skilltrial.errors import CellError, UsageError
 from skilltrial.records.suite import FileRef, Limits
 from skilltrial.seams import Command, Place
+from skilltrial.system.addresses import parts_of
 from skilltrial.system.files import digest, manifest, read_capped, remove_tree, replicate, write_atomic
 from skilltrial.system.git_own import git
 from skilltrial.system.git_reading import REMOTE, SAFE_ENVIRONMENT, safe_git
@@ -101,7 +101,7 @@ def stand_of(address: str, environ: Mapping[str, str], cwd: Path) -> str:
     Raises:
         UsageError: it cannot be reached, is empty, or its address holds a password.
     """
-    parts = urlsplit(address)
+    parts = parts_of(address)
     if parts.password or (parts.scheme in ("http", "https") and parts.username):
         raise UsageError(
             f"--source-repo: the address of {parts.hostname} holds a login", "leave it out; git's credential helper is used"
