@@ -34,6 +34,7 @@ from skilltrial.records import plan as plans
 from skilltrial.records.evidence import Usage
 from skilltrial.records.journal import Pair, Result, StopLine
 from skilltrial.records.plan import Cell, Plan
+from skilltrial.records.record import build_all
 from skilltrial.seams import Done, ExperimentView, Listener, Machine
 from skilltrial.store import Experiment
 from skilltrial.system import trees
@@ -42,6 +43,9 @@ from skilltrial.system.redaction import Redactor
 
 if TYPE_CHECKING:  # records that nothing needs before the first call
     from skilltrial.records.summary import Summary
+
+_RUN = 1
+"""In `Experiment.needs`."""
 
 
 class Stopping:
@@ -82,7 +86,7 @@ def carry_out(
     needs = experiment.needs()
     left = len(needs) - needs.count(0)
     newsroom = Newsroom(experiment.plan.experiment, experiment.planned, experiment.planned - left, listeners)
-    targets = {todo.cell.target for todo in experiment.remaining() if todo.need == "run"}
+    targets = _to_be_run(experiment.plan, needs)
     cases = unmasked(experiment.plan, machine.redactor) if left else None
     stops: tuple[StopLine, ...] = ()
     with interruptible(stopping, experiment):
@@ -99,6 +103,17 @@ def carry_out(
             newsroom.tell("experiment_finished", reason="; ".join(stop.reason for stop in stops) or None)
             newsroom.close()
     return stops
+
+
+def _to_be_run(plan: Plan, needs: bytes) -> set[str]:
+    """Targets that have something to run, and not only to grade."""
+    found, start = set(), 0
+    for group in plan.groups:
+        end = start + group.repetitions
+        if _RUN in needs[start:end]:
+            found.add(group.target)
+        start = end
+    return found
 
 
 def _end_abandoned(bench: Bench, say: Callable[[str], None]) -> None:
@@ -152,8 +167,9 @@ def _drain(queue: planning.CellQueue, bench: Bench, resumed: bool) -> tuple[Stop
 def _load_reports(plan: Plan) -> None:
     """Imports what `conclude` needs while runs wait for their models; before the first call it would put that off."""
     import_module("skilltrial.analyze")
-    for name in _reports(plan):
+    for name in (*_reports(plan), "terminal"):
         registry.get("reports", name)
+    build_all()
 
 
 def _unable(queue: planning.CellQueue) -> tuple[StopLine, ...]:

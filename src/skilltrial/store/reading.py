@@ -73,12 +73,12 @@ class Reading:
     @property
     def answered(self) -> int:
         """Cells whose counted run ended ok."""
-        return sum(self._index.outcome(number) == "ok" for _, number in self._numbered())
+        return sum(self._index.outcome(number) == "ok" for number in self._numbers())
 
     @property
     def planned(self) -> int:
         """How many cells this plan, or this shard of it, runs."""
-        return self._index.count if self.plan.shard is None else sum(1 for _ in self._numbered())
+        return sum(1 for _ in self._numbers()) if self.plan.shard else self._index.count
 
     def remaining(self) -> Iterator[Todo]:
         """The cells that need something, in plan order."""
@@ -97,7 +97,7 @@ class Reading:
     def needs(self) -> bytes:
         """One byte per cell of the plan's grid, group by group: 0 nothing to do here, 1 run, 2 grade. For the queue."""
         needs = bytearray(self._index.count)
-        for _, number in self._numbered():
+        for number in self._numbers():
             needs[number] = NEEDS.index(self._index.need(number))
         return bytes(needs)
 
@@ -193,6 +193,10 @@ class Reading:
         return {str(kind): len(things) for kind, things in found.items() if isinstance(things, list) and things}
 
     # ------------------------------------------------------------ disk
+    def _numbers(self) -> Iterable[int]:
+        """The numbers of these cells; without a shard no cell has to be made to know them."""
+        return range(self._index.count) if self.plan.shard is None else (number for _, number in self._numbered())
+
     def _numbered(self) -> Iterator[tuple[Cell, int]]:
         number = 0
         shard = self.plan.shard
