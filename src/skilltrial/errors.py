@@ -6,7 +6,7 @@
     ├── CellError       one cell broke at a named boundary; it is stored and the other cells go on
     ├── NothingToDo     what was asked for is done already: one line, exit 0
     ├── NotMeasured     a statistic was asked of nothing measured
-    └── Interrupted     Ctrl-C or SIGTERM; what is finished is on disk, exit 130
+    └── Interrupted     Ctrl-C, SIGTERM or a closed terminal; what is finished is on disk, exit 130
 
 Anything else that reaches the user is a bug of ours and keeps its traceback.
 """

@@ -60,7 +60,7 @@ def assert_told_how_to_go_on(process: subprocess.Popen[bytes], live: Live) -> No
     assert said.out == ""
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_reads_in_flight_do_not_hold_it_up(
     live: Live,
     new_skill: Any,
@@ -100,7 +100,7 @@ def test_reads_in_flight_do_not_hold_it_up(
     assert len(server.requests) - asked == 24 - len(before)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_stubborn_adapter_and_its_children_are_gone(
     live: Live, new_skill: Any, colours: Any, tmp_path: Path, number: int, capsys: pytest.CaptureFixture[str]
 ) -> None:

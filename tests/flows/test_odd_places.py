@@ -52,6 +52,27 @@ def test_a_merge_without_one_of_the_shards_says_which(skilltrial: Any, new_skill
     assert "1 shard of 3 is missing: 2" in merged.out, merged.out
 
 
+@pytest.mark.parametrize("place", ["colours", "colours/results", "colours/deep/er", "linked/results"])
+def test_results_are_not_put_where_they_become_part_of_the_skill(
+    skilltrial: Any, new_skill: Any, colours: Any, tmp_path: Path, place: str
+) -> None:
+    new_skill(colours)
+    (tmp_path / "linked").symlink_to("colours")
+    found = skilltrial("run", "colours", "--target", "fake", "-w", place)
+    assert found.code == 2 and "lies in the folder of the skill 'colours'" in found.err
+    assert sorted(path.name for path in (tmp_path / "colours").iterdir()) == ["SKILL.md", "evals"]
+
+
+@pytest.mark.parametrize("place", ["colours/skilltrial-workspace", "colours/evals/results", "colours/../results", "results"])
+def test_results_may_lie_where_no_agent_gets_them(skilltrial: Any, new_skill: Any, colours: Any, place: str) -> None:
+    new_skill(colours)
+    for _ in range(2):
+        found = skilltrial("run", "colours", "--target", "fake", "--judge", "none", "-w", place, "--format", "json")
+        assert found.code in (0, 1, 3), found.err
+    assert '"SKILL.md"' in (Path(place) / "iteration-2" / "experiment.json").read_text()
+    assert "iteration-1" not in (Path(place) / "iteration-2" / "experiment.json").read_text()
+
+
 def _told(tmp_path: Path, redirection: str) -> subprocess.CompletedProcess[str]:
     line = f'exec "{sys.executable}" -m skilltrial report {redirection}'
     return subprocess.run(["/bin/sh", "-c", line], cwd=tmp_path, stderr=subprocess.PIPE, text=True, check=False)

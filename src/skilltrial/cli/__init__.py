@@ -44,6 +44,7 @@ MORE = {
 ALIASES = {"doctor": "agents"}
 OF_THE_MACHINE = frozenset(
     (
+        errno.EIO,
         errno.ENOSPC,
         errno.EDQUOT,
         errno.EROFS,

@@ -117,6 +117,8 @@ def end_in_peace() -> None:
     import signal
     import threading
 
+    from skilltrial.flows import trial
+
     if threading.current_thread() is threading.main_thread():
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in trial.ending_signals():
             signal.signal(number, signal.SIG_IGN)

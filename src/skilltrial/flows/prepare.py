@@ -14,6 +14,7 @@ from skilltrial.errors import BadInput, UsageError
 from skilltrial.flows import choosing, git_state, nothing_given, packets, runner_scripts
 from skilltrial.flows.newsroom import now
 from skilltrial.flows.targets import Planned, judge_for, judge_levelled, levelled, probe_all, resolve
+from skilltrial.load.trees import is_workspace
 from skilltrial.records.config import Config
 from skilltrial.records.plan import CellGroup, Plan, SetAside
 from skilltrial.records.suite import Skill, Suite
@@ -72,6 +73,7 @@ def prepare(
     refuse_nonsense(config)
     loaded = load.project(config, cwd, digests=True)
     report_problems(loaded, config, say)
+    refuse_results_in_a_skill(loaded, workspace)
     loaded = choosing.chosen(loaded, config, workspace, machine, say)
     return plan_trial(config, workspace, machine, say, Material.of(loaded), probe=probe)
 
@@ -165,6 +167,21 @@ def report_problems(loaded: load.Loaded, config: Config, say: Callable[[str], No
         say(f"{words.many(len(loaded.skipped), 'skill')} without a suite skipped: {some}")
     if not loaded.suites or not any(suite.cases for suite in loaded.suites):
         raise UsageError("no case to run: no skill with a suite was found", "see 'skilltrial list'")
+
+
+def refuse_results_in_a_skill(loaded: load.Loaded, workspace: Path) -> None:
+    """A workspace in a skill's folder would become part of the skill: checks and earlier answers would reach the agent."""
+    whole = workspace.resolve()
+    above = {whole, *whole.parents, *workspace.absolute().parents}
+    for name, site in loaded.sites.items():
+        if site.folder not in above or not whole.is_relative_to(site.folder.resolve()):
+            continue
+        inner = whole.relative_to(site.folder.resolve()).parts
+        if inner[:1] != ("evals",) and not any(is_workspace(part) for part in inner):
+            raise UsageError(
+                f"{workspace} lies in the folder of the skill '{name}': results there would be given to the agent as part of it",
+                "choose another --workspace; folders called NAME-workspace are no part of a skill",
+            )
 
 
 def refuse_nonsense(config: Config) -> None:

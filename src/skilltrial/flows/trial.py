@@ -251,9 +251,16 @@ class _TreeWriter:
         return self.bench.experiment.folder / native.cell_folder(Result(cell, None, None)) / native.MARK
 
 
+def ending_signals() -> list[signal.Signals]:
+    """Ctrl-C, SIGTERM, and the hang-up of a closed terminal unless `nohup` has it ignored."""
+    hang_up = getattr(signal, "SIGHUP", None)
+    heard = hang_up is not None and signal.getsignal(hang_up) is not signal.SIG_IGN
+    return [signal.SIGINT, signal.SIGTERM, *([hang_up] if hang_up is not None and heard else [])]
+
+
 @contextmanager
 def interruptible(stopping: Stopping, experiment: Experiment) -> Iterator[None]:
-    """Ctrl-C and SIGTERM set `stopping` at once, so that everything that waits ends, and become Interrupted.
+    """Ctrl-C, SIGTERM and a closed terminal set `stopping` at once, so that everything that waits ends, and become Interrupted.
 
     Only in the main thread, where signals arrive. Further signals do not cut the cleaning up short, which is bounded. Late
     threads can write nothing more.
@@ -265,7 +272,7 @@ def interruptible(stopping: Stopping, experiment: Experiment) -> Iterator[None]:
             raise KeyboardInterrupt
 
     mine = threading.current_thread() is threading.main_thread()
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)} if mine else {}
+    before = {number: signal.signal(number, stop) for number in ending_signals()} if mine else {}
     try:
         yield
         if stopping():  # the exception was lost in a place where Python drops it, such as a callback

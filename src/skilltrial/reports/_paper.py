@@ -5,11 +5,15 @@ from __future__ import annotations
 import io
 
 from rich.console import Console, RenderableType
+from rich.table import Table
 from rich.text import Text
 
 from skilltrial.wording import untrusted
 
 STYLES = {"good": "green", "bad": "red", "quiet": "", "warn": "yellow", "soft": "dim"}
+
+_ANY = 10_000
+"""Columns; more than any table needs."""
 
 
 class Paper:
@@ -17,9 +21,10 @@ class Paper:
 
     def __init__(self, width: int, color: bool) -> None:
         self._file = io.StringIO()
+        self._width = max(40, width)
         self._console = Console(
             file=self._file,
-            width=max(40, width),
+            width=self._width,
             force_terminal=color,
             no_color=not color,
             color_system="standard" if color else None,
@@ -37,7 +42,16 @@ class Paper:
             self._console.print()
         for part in parts:
             whole = not wrap or (isinstance(part, Text) and part.no_wrap is True)  # print() joins texts and forgets their no_wrap
+            self._console.width = max(self._width, self._needed(part))
             self._console.print(part, crop=False, soft_wrap=whole)
+        self._console.width = self._width
+
+    def _needed(self, part: RenderableType) -> int:
+        """Columns of a table that would be cut, for a number that is cut reads as another; 0: it fits, or can be wrapped."""
+        if not isinstance(part, Table):
+            return 0
+        wide = part.__rich_measure__(self._console, self._console.options.update(width=_ANY))
+        return wide.maximum + len(part.columns) if wide.minimum + len(part.columns) > self._width else 0
 
     def text(self) -> str:
         """What was put so far; no line ends in blanks."""
