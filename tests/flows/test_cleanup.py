@@ -62,7 +62,7 @@ def test_what_is_running_or_knows_of_leftovers_stays(four: Path, skilltrial: Any
     said = skilltrial("cleanup", "--yes", "--older-than", "10d")
     lock.release()
     assert left(four) == [1, 2, 4]
-    assert "iteration-1: it is running" in said.err and "skilltrial cleanup" in said.err
+    assert "iteration-1 is being written by process" in said.err and "skilltrial cleanup" in said.err
 
 
 @pytest.mark.parametrize("words", [("--older-than", "soon"), ("--older-than", "-3"), ("--keep", "2")])

@@ -41,3 +41,21 @@ def test_what_stands_in_the_place_of_a_suite_is_told(
     said = capsys.readouterr()
     assert "notes/evals/evals.json" in said.out + said.err
     assert code == {"validate": 1, "list": 0}.get(command, 2)
+
+
+def test_a_folder_of_suites_that_cannot_be_read_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("notes/evals").mkdir(parents=True)
+    Path("notes/SKILL.md").write_text(SKILL.format(name="notes"))
+    listed = os.scandir
+
+    def scandir(path: str) -> object:
+        if str(path).endswith("evals"):
+            raise PermissionError(13, "Permission denied", path)
+        return listed(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    assert exit_code_of(["validate", "notes"]) == 1
+    assert "error: notes/evals: cannot be listed" in capsys.readouterr().out

@@ -82,9 +82,11 @@ def _old(session: Session, workspace: Path, days: float, keep: int, yes: bool) -
     _sure([str(folder) for folder in old], yes)
     for folder in old:
         if why := _needed(folder):
-            say(f"left alone: {folder}: {why}")
+            say(f"left alone: {why}")
         elif remove_tree(folder):
             click.echo(f"removed {folder}")
+        else:
+            say(f"not removed whole: {folder}; something in it may not be deleted")
     return 0
 
 
@@ -95,11 +97,11 @@ def _needed(folder: Path) -> str | None:
 
     found = leftovers.read(folder)
     if found.workspaces or found.remote_branches:
-        return f"it knows what it left behind; first: skilltrial cleanup {folder}"
+        return f"{folder} knows what it left behind; first: skilltrial cleanup {folder}"
     try:
         WriterLock(folder).release()
-    except UsageError:
-        return "it is running"
+    except UsageError as error:
+        return error.message
     return None
 
 

@@ -136,6 +136,10 @@ class Pairing:
         """Suites in the skill's own `evals/`, else where some repositories keep them; None where there are none."""
         folders = {entry.name: entry.path for entry in skill.entries or () if entry.name in _OWN and is_folder(entry)}
         for name in ("evals", "evaluations"):
+            if name in folders and self.disk.listing(folders[name]) is None:
+                notes = Notes(self.disk.label(folders[name]))
+                notes.error("unreadable", "cannot be listed", hint="give yourself the right to read it, or move it away")
+                self.problems += notes.problems
             files = self._evals_folder(folders[name]) if name in folders else None
             if files:
                 return files
