@@ -61,7 +61,7 @@ def unable(judge: Any, replies: list[Any]) -> Callable[[dict[str, Any]], Any]:
 @pytest.mark.parametrize(
     ("ailment", "replies", "words"),
     [
-        ({"status": 500, "retry_after": "0"}, [BARE], "could not be reached"),
+        ({"status": 500, "retry_after": "0"}, [BARE], "could not be reached: infrastructure error, "),
         ({"status": 500, "status_calls": 2, "retry_after": "0"}, ["I cannot assess this."], "no JSON object with a verdict"),
         ({}, ['{"results": []}'], "no verdict"),
         ({}, [""], "it is empty"),

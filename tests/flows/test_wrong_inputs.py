@@ -38,6 +38,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "empty").mkdir()
     (root / "notes.txt").write_text("not JSON at all")
     (root / "list.json").write_text("[1, 2]")
+    (root / "lone.json").write_text(json.dumps({"skill_name": "nobody", "evals": [case]}))
     (root / "loop").symlink_to("loop")
     bare = root / "bare"
     (bare / "evals").mkdir(parents=True)
@@ -73,6 +74,7 @@ WRONG = [
     ("convert empty", "empty"),
     ("convert notes.txt", "notes.txt"),
     ("convert list.json", "list.json"),
+    ("convert lone.json", "skilltrial run --skill DIR --evals FILE"),
     ("convert colours -o colours/evals/evals.json", "left as it is"),
     ("convert good", "no suite"),
     ("convert colours --to sab", "sab"),

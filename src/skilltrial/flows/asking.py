@@ -14,6 +14,7 @@ from skilltrial.records.plan import Target
 from skilltrial.records.suite import EMPTY_TREE, Limits
 from skilltrial.seams import Awaiting, Job, Machine, Place, Question
 from skilltrial.store import FolderBlobs
+from skilltrial.wording import words
 
 TIMEOUT_S = 600.0
 
@@ -45,7 +46,7 @@ class Asker:
         run = self.run(about, question)
         if run.outcome != "ok":
             reason = self.machine.redactor.text(run.reason or "no reason given")[0]
-            raise UsageError(f"{self.target.backend} gave no answer: {run.outcome}, {reason}")
+            raise UsageError(f"{self.target.backend} gave no answer: {words.outcome(run.outcome)}, {reason}")
         return run
 
     def run(self, about: str, question: Question) -> AgentRun:

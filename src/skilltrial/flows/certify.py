@@ -141,7 +141,7 @@ def _judged(word: str, name: str, with_it: AgentRun, without: AgentRun) -> tuple
     listed = without.inventory.skills
     if without.outcome != "ok" or with_it.outcome != "ok":
         failed = with_it if with_it.outcome != "ok" else without
-        return None, f"the canary's run ended as {failed.outcome}: {failed.reason or 'no reason given'}"
+        return None, f"the canary's run ended as {words.outcome(failed.outcome)}: {failed.reason or 'no reason given'}"
     if not _knows(word, name, with_it):
         return None, "the program gave no sign of the canary in the arm that had it"
     seen = (

@@ -12,6 +12,7 @@ from skilltrial.records.evidence import AgentRun
 from skilltrial.records.plan import Target
 from skilltrial.records.suite import EMPTY_TREE, Limits
 from skilltrial.seams import Access, Awaiting, Backend, Job, Machine
+from skilltrial.wording import words
 
 PROMPT = "Answer with the single word READY."
 TIMEOUT_S = 120.0
@@ -37,7 +38,7 @@ def try_out(backend: Backend, target: Target, machine: Machine) -> tuple[bool, s
     except (CellError, UsageError) as error:
         return False, str(error)
     if run.outcome != "ok":
-        return False, f"{run.outcome}: {run.reason or 'no reason given'}"
+        return False, f"{words.outcome(run.outcome)}: {run.reason or 'no reason given'}"
     cost = "" if run.usage.cost_usd is None else f", {run.usage.cost_usd:.4f} USD"
     took = "" if run.timing.duration_s is None else f" in {run.timing.duration_s:.1f} s"
     model = f" ({run.model})" if run.model else ""

@@ -12,6 +12,7 @@ from skilltrial.graders._verdict import Verdict, grade_of
 from skilltrial.records.checks import CHECKS, JUDGED, NEEDS_FILES, NEEDS_GIT, NEEDS_TOOLS
 from skilltrial.records.grades import Grade
 from skilltrial.records.suite import Case, Check
+from skilltrial.wording import words
 
 if TYPE_CHECKING:
     from skilltrial.seams import Capabilities, Desk, EvidenceView, Grader
@@ -42,7 +43,7 @@ def grade(case: Case, checks: Sequence[Check], view: EvidenceView, desk: Desk) -
     """
     record = view.record
     if record.outcome != "ok":
-        why = f"the run was not measured: {record.outcome}" + (f", {record.reason}" if record.reason else "")
+        why = f"the run was not measured: {words.outcome(record.outcome)}" + (f", {record.reason}" if record.reason else "")
         return tuple(grade_of(check, Verdict.ungraded(why)) for check in checks)
     grades: dict[int, Grade] = {}
     for grader, places in _shared_out(checks):

@@ -15,6 +15,7 @@ from skilltrial.records.grades import Comparison, Winner
 from skilltrial.records.record import JsonObject
 from skilltrial.records.suite import Case
 from skilltrial.seams import Desk, EvidenceView, Question
+from skilltrial.wording import words
 
 CLOSE = 1.0
 """Scores from 0 to 10 that differ by no more than this are a close call, and so is a tie."""
@@ -91,7 +92,8 @@ class Pairwise:
             reply = desk.ask(question(case, *shown, self.token(), trouble))
             usages.append(reply.usage)
             if reply.outcome != "ok":
-                why = f"{reply.outcome}, {reply.reason}" if reply.reason else reply.outcome
+                told = words.outcome(reply.outcome)
+                why = f"{told}, {reply.reason}" if reply.reason else told
                 return Heard("ungraded", None, None, f"the judge could not be reached: {why}")
             try:
                 return heard(reply.text, arm_first)

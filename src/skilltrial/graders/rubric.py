@@ -14,6 +14,7 @@ from skilltrial.records.grades import Grade
 from skilltrial.records.record import Record
 from skilltrial.records.suite import Case, Check
 from skilltrial.seams import Desk, EvidenceView
+from skilltrial.wording import words
 
 QUOTE = 2_000
 """Longest quote kept of a judge's evidence, in characters."""
@@ -58,7 +59,9 @@ class _Hearing:
                 return
             reply = self.desk.ask(question(self.case, self.view, rubrics, wants_score, self.token(), self.trouble))
             if reply.outcome != "ok":
-                self.trouble = f"the judge could not be reached: {reply.outcome}" + (f", {reply.reason}" if reply.reason else "")
+                self.trouble = f"the judge could not be reached: {words.outcome(reply.outcome)}" + (
+                    f", {reply.reason}" if reply.reason else ""
+                )
                 return
             self._take(reply.text, frozenset(check.id for check in rubrics), wants_score)
 

@@ -212,7 +212,7 @@ class Pairing:
                 notes.warn(
                     "several-skills",
                     f"these cases are of a plugin with {len(skills)} skills ({some}) and are paired with none of them",
-                    hint=f"say which: --skill DIR --evals {self.disk.label(folder)}",
+                    hint=f"say which: skilltrial run --skill DIR --evals {self.disk.label(folder)}",
                 )
                 self.problems += notes.problems
                 found = []
