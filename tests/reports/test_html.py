@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from skilltrial.records.summary import LeaderRow
 from skilltrial.reports import html
 from skilltrial.reports.html import environment, plugin, render
 from skilltrial.system.redaction import Redactor
@@ -237,6 +238,25 @@ def test_nothing_measured_is_said_plainly(make_sample: Any) -> None:
     sample = make_sample(cases=1, letters=lambda case, arm, number: "X")
     summary = sample.summary.model_copy(update={"lifts": (), "rates": ()})
     assert "Nothing to compare" in Page(render(summary, sample.view)).text
+
+
+@pytest.mark.parametrize(("lifts", "told"), [(4, "1 more comparison is below"), (6, "3 more comparisons are below"), (3, None)])
+def test_comparisons_beyond_the_first_three_are_counted(make_sample: Any, lifts: int, told: str | None) -> None:
+    sample = make_sample(cases=1)
+    many = sample.summary.model_copy(update={"lifts": sample.summary.lifts[:1] * lifts})
+    text = Page(render(many, sample.view)).text
+    assert told in text if told else "more comparison" not in text
+
+
+def test_the_leaderboard_has_no_empty_column(make_sample: Any) -> None:
+    sample = make_sample(cases=1)
+    rows = [
+        LeaderRow(target=name, arm="with_skill", value=0.5, low=0.4, high=0.6, rank_low=1, rank_high=2, note="") for name in "ab"
+    ]
+    noted = (rows[0].model_copy(update={"note": "half of the cases"}), rows[1])
+    for leaders, column in ((tuple(rows), False), (noted, True)):
+        page = render(sample.summary.model_copy(update={"leaderboard": leaders}), sample.view)
+        assert ('<th scope="col">note</th>' in page) is column
 
 
 def test_the_page_can_carry_a_title_of_ones_own(make_sample: Any, out: Any) -> None:

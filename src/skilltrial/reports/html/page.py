@@ -87,6 +87,7 @@ def context(summary: Summary, heading_: str) -> dict[str, Any]:
         "legend": tuple(item for item in LEGEND if item[0] in marks),
         "pairs": tuple(untrusted.line(text, 400) for text in verdicts.pairs(summary)),
         "leaders": tuple(row._replace(target=untrusted.line(row.target, 160)) for row in verdicts.leaders(summary)),
+        "leaders_noted": any(row.note for row in summary.leaderboard),
         "leaders_arm": words.arm(summary.leaderboard[0].arm) if summary.leaderboard else "",
         "gate": _gate(summary),
         "warnings": tuple(_warnings(summary)),
@@ -126,7 +127,8 @@ def _sure(summary: Summary) -> Iterator[str]:
         if told:
             yield " ".join(told)
     elif len(summary.lifts) > 3:
-        yield f"{len(summary.lifts) - 3} more comparisons are below, each with its own interval."
+        more = len(summary.lifts) - 3
+        yield f"{words.many(more, 'more comparison')} {'is' if more == 1 else 'are'} below, each with its own interval."
 
 
 def _facts(summary: Summary) -> Iterator[Fact]:
