@@ -59,3 +59,21 @@ def test_a_folder_of_suites_that_cannot_be_read_is_told(
     monkeypatch.setattr(os, "scandir", scandir)
     assert exit_code_of(["validate", "notes"]) == 1
     assert "error: notes/evals: cannot be listed" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(os.name != "posix", reason="such names")
+@pytest.mark.parametrize("command", ["validate .", "list .", "run . --target fake", "validate . --format github"])
+@pytest.mark.parametrize("name", ["x\n::error file=a::forged", "x\x1b[31mred", "x\r::warning::forged"])
+def test_the_name_of_a_folder_starts_no_line_and_paints_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(name, "evals").mkdir(parents=True)
+    Path(name, "SKILL.md").write_text(SKILL.format(name="notes"))
+    Path(name, "evals", "evals.json").write_text('{"evals": [{"id": 1, "prompt": "p", "checks": [{"type": "nosuch"}]}]}')
+    exit_code_of(command.split())
+    said = "".join(capsys.readouterr())
+    assert "\x1b" not in said and "\r" not in said
+    assert not any(
+        "forged" in line and line.startswith("::") and "%0A" not in line and "%0D" not in line for line in said.splitlines()
+    )

@@ -52,6 +52,8 @@ def _portfolio(roots: tuple[str, ...], workspace: str | None, format_: str) -> i
 
 
 def _text(value: object) -> str:
+    from skilltrial.wording import untrusted
+
     if value is None:
         return "-"
-    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    return untrusted.line(", ".join(map(str, value)) if isinstance(value, tuple) else str(value))
