@@ -45,6 +45,19 @@ def test_a_run_id_must_be_a_safe_name(tmp_path: Path, run_id: str) -> None:
         new(tmp_path, run_id)
 
 
+@pytest.mark.parametrize("run_id", ["latest", "previous"])
+def test_a_run_id_hides_no_word(tmp_path: Path, run_id: str) -> None:
+    with pytest.raises(UsageError, match="would hide"):
+        new(tmp_path, run_id)
+
+
+def test_a_run_id_may_be_a_number_and_iterations_come_first(tmp_path: Path) -> None:
+    named = new(tmp_path, "7")
+    assert locate(tmp_path, "7") == named
+    numbered = [new(tmp_path) for _ in range(7)]
+    assert locate(tmp_path, "7") == numbered[6]
+
+
 def test_a_run_id_that_is_taken_is_refused_and_left_alone(tmp_path: Path) -> None:
     folder = new(tmp_path, "mine")
     with pytest.raises(UsageError, match="exists already"):

@@ -34,6 +34,8 @@ def allocate(workspace: Path, run_id: str | None = None) -> Path:
 
 
 def _named(workspace: Path, run_id: str) -> Path:
+    if run_id in ("latest", "previous"):
+        raise UsageError(f"run id {run_id!r} would hide what {run_id} means", "choose another name")
     if not _NAME.fullmatch(run_id):
         raise UsageError(
             f"run id {run_id!r} cannot name a folder",
@@ -82,7 +84,7 @@ def locate(workspace: Path, which: str | int = "latest") -> Path:
             return found[-back]
         raise UsageError(f"{workspace} has no {which} experiment", _listing(workspace))
     named = workspace / (f"iteration-{which}" if which.isdecimal() else which)
-    for folder in (named, Path(which)):
+    for folder in (named, workspace / which, Path(which)):
         if (folder / PLAN).is_file():
             return folder
     if Path(which).is_dir() and not which.isdecimal():
