@@ -8,7 +8,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from skilltrial.cli.scaffold import SETTINGS, TEMPLATES, NewFile, scaffold
+from skilltrial.cli.scaffold import SETTINGS, TEMPLATES, NewFile, _texts, scaffold
 from skilltrial.errors import UsageError
 from skilltrial.load.skill import SkillFile
 from skilltrial.load.skill import read as read_skill
@@ -128,3 +128,10 @@ def test_what_is_no_name_for_a_plugin_is_refused(tmp_path: Path) -> None:
     for where, plugin, said in (("notes", "My Office", "no name for a plugin"), (None, "office", "needs a name")):
         with pytest.raises(UsageError, match=said):
             scaffold(where, tmp_path, plugin=plugin)
+
+
+def test_what_an_installer_compiles_is_no_part_of_a_template(tmp_path: Path) -> None:
+    (tmp_path / "evals" / "__pycache__").mkdir(parents=True)
+    (tmp_path / "evals" / "__pycache__" / "task.cpython-311.pyc").write_bytes(b"\xa7\r\r\n")
+    (tmp_path / "evals" / "task.py").write_text("pass\n", encoding="utf-8")
+    assert list(_texts(tmp_path, "")) == [("evals/task.py", "pass\n")]

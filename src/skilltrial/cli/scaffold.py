@@ -109,6 +109,8 @@ def _template(name: str) -> Traversable:
 def _texts(folder: Traversable, below: str) -> Iterator[tuple[str, str]]:
     """Every file of a template with its path below it, in order."""
     for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if entry.name == "__pycache__":
+            continue  # installers compile every .py of a package, those of our templates too
         if entry.is_dir():
             yield from _texts(entry, f"{below}{entry.name}/")
         else:
