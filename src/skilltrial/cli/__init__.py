@@ -112,6 +112,10 @@ def run_command_line(args: list[str] | None = None) -> None:
     """Runs one command and exits: 0, 1, 2, 3 by the contract, 130 when interrupted. Mendable faults show no traceback."""
     _open_closed_streams()
     code = exit_code_of(args)
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:  # what was left went to a reader that had gone; the result of the command stands
+        _closed_pipe()
     gc.freeze()  # else the interpreter looks for garbage once more at its end, for 40 ms
     sys.exit(code)
 
