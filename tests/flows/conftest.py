@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -52,10 +54,13 @@ def skilltrial(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: 
 
 @pytest.fixture
 def live(tmp_path: Path) -> Iterator[Live]:
-    """The command line as a process of its own, in `tmp_path`."""
+    """The command line as a process of its own, in `tmp_path`; it hears hang-ups, also when the tests run under `nohup`."""
+    heard = signal.signal(signal.SIGHUP, signal.SIG_DFL) if os.name == "posix" else None
     found = Live(tmp_path)
     yield found
     found.close()
+    if heard is not None:
+        signal.signal(signal.SIGHUP, heard)
 
 
 @pytest.fixture

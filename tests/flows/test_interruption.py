@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from skilltrial.flows.trial import ending_signals
+
 from .live import Live, lives, until
 from .stored import assert_sound, assert_whole, iteration, journal
 
@@ -218,3 +220,9 @@ def test_grading_again_can_be_interrupted_and_loses_no_grade(
     assert (said.code, "Traceback" in said.err) == (130, False)
     assert said.err.strip().splitlines()[-1].endswith(f"skilltrial grade {iteration(tmp_path)}")
     assert journal(iteration(tmp_path), "grades") == before
+
+
+def test_a_run_under_nohup_outlives_its_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert signal.SIGHUP in ending_signals() or signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    monkeypatch.setattr(signal, "getsignal", lambda _number: signal.SIG_IGN)
+    assert ending_signals() == [signal.SIGINT, signal.SIGTERM]
