@@ -201,3 +201,11 @@ def test_a_file_beside_the_suites_own_name_is_meant_first(run: Any) -> None:
     tree = Tree(digest="sha256:1", files=(FileRef(path="evals/files/src/a.py", size=3, digest="sha256:1"),))
     check = run.check("file_contains", path=SAID, contains="mine")
     assert run.grades([check], view, fixtures=tree)[0].state == "passed"
+
+
+@pytest.mark.parametrize(
+    ("paths", "said"),
+    [([], "the run touched 1 file, none was to be touched"), (["out/*"], "the run touched 1 file beside out/*")],
+)
+def test_only_changed_says_what_was_touched_beside(run: Any, paths: list[str], said: str) -> None:
+    assert run.grade("only_changed", run.view(changed={"a.txt": b"y"}, fixtures={"a.txt": b"x"}), paths=paths).reason == said

@@ -121,10 +121,12 @@ def only_changed(options: OnlyChanged, scene: Scene) -> Verdict:
     beyond = [path for path, words in names if not any(fits_form(word, form) for word in words for form in options.paths)]
     wanted = ", ".join(options.paths) or "no file at all"
     if beyond:
-        return Verdict.failed(f"the run touched {len(beyond)} other than {wanted}", ", ".join(beyond[:10]))
+        files = f"{len(beyond)} file{'s' if len(beyond) != 1 else ''}"
+        beside = f" beside {wanted}" if options.paths else ", none was to be touched"
+        return Verdict.failed(f"the run touched {files}{beside}", ", ".join(beyond[:10]))
     if delta.truncated:
         return Verdict.ungraded(f"{wanted}: {_CUT}")
-    return Verdict.passed(f"the run touched {len(touched)} files, only {wanted}" if touched else "the run touched no file")
+    return Verdict.passed(f"the run touched nothing beside {wanted}" if touched else "the run touched no file")
 
 
 def file_contains(options: FileText, scene: Scene) -> Verdict:

@@ -110,7 +110,7 @@ def _drawn(summary: Summary) -> tuple[Lift, ...]:
 
 def _safe_headline(summary: Summary) -> verdicts.Headline:
     line = verdicts.headline(summary)
-    before, after = (untrusted.plain(text) for text in (line.before, line.after))
+    before, after = (untrusted.plain(text).replace(" %", "\u00a0%") for text in (line.before, line.after))
     return verdicts.Headline(before, line.word, after, line.tone)
 
 
