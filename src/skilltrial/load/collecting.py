@@ -129,7 +129,11 @@ def _with_owners(discovery: Discovery, pairs: list[tuple[str, str]], pairing: Pa
         owner = pairing.skill_of(path, known)
         if owner is None:
             notes = Notes(disk.label(path))
-            notes.error("no-skill", "no skill was found for this suite", hint="put it into the evals/ of its skill, or say which: skilltrial run --skill DIR --evals FILE")
+            notes.error(
+                "no-skill",
+                "no skill was found for this suite",
+                hint="put it into the evals/ of its skill, or say which: skilltrial run --skill DIR --evals FILE",
+            )
             discovery.problems += notes.problems
         else:
             files.setdefault(owner.folder, owner)
