@@ -233,3 +233,13 @@ def test_cached_and_reasoning_tokens_reach_the_summary(play: Any) -> None:
     assert rate["tokens"] == {
         "input": 1000.0, "cached": 400.0, "non_cached_input": 600.0, "output": 50.0, "reasoning": 10.0, "total": 1050.0,
     }  # fmt: skip
+
+
+def test_a_cap_that_ended_an_experiment_is_raised_on_resume(play: Any, skilltrial: Any, tmp_path: Path) -> None:
+    said = play("--max-calls", 2, "-c", 1)
+    assert said.summary["coverage"]["finished"] == 2
+    assert "ended early: budget: 2 of 2 calls are made (max_calls); to finish it: skilltrial resume" in said.err
+    again = skilltrial("resume", "--format", "json")
+    assert again.summary["coverage"]["finished"] == 2, "the cap counts what was spent before"
+    whole = skilltrial("resume", "--max-calls", 4, "--format", "json")
+    assert whole.summary["coverage"]["finished"] == 4 and "ended early" not in whole.err

@@ -152,17 +152,25 @@ def _per_case(name: str) -> str:
     return f"Limit on the {name.replace('-', ' ')} of one run{unit}."
 
 
+def cap_options(function: F) -> F:
+    """What ends a whole experiment early; `resume` takes them anew."""
+    return _stack(
+        function,
+        click.option("--max-cost", "max_cost_usd", type=click.FloatRange(min=0), metavar="USD", help="End the experiment at this cost."),
+        click.option("--max-calls", type=COUNT, metavar="N", help="End it after so many model calls."),
+        click.option("--max-duration", "max_duration_s", type=seconds, metavar="SECONDS", help="End it after this time."),
+    )  # fmt: skip
+
+
 def budget_options(function: F) -> F:
-    """Caps."""
+    """Caps, limits per case and hooks."""
     per_case = [
         click.option(f"--max-{name}-per-case", f"per_case_{key}", type=click.FloatRange(min=0), metavar="X", help=_per_case(name))
         for name, key in PER_CASE.items()
     ]
     return _stack(
         function,
-        click.option("--max-cost", "max_cost_usd", type=click.FloatRange(min=0), metavar="USD", help="End the experiment at this cost."),
-        click.option("--max-calls", type=COUNT, metavar="N", help="End it after so many model calls."),
-        click.option("--max-duration", "max_duration_s", type=seconds, metavar="SECONDS", help="End it after this time."),
+        cap_options,
         *per_case,
         click.option("--budget-action", type=click.Choice(["warn", "fail", "stop-suite"]), help="What a run beyond a limit per case leads to (default fail)."),
         click.option("--pre-run-command", "hooks_pre_run", multiple=True, metavar="CMD", help="Shell command before the first run; a failure stops everything; repeatable."),

@@ -14,12 +14,14 @@ from skilltrial.cli.faces import Session, say
 @click.argument("experiment", default="latest")
 @click.option("--workspace", "-w", metavar="DIR", help="Where experiments are.")
 @options.env_file
+@options.cap_options
 @options.output_options
 def command(experiment: str, workspace: str | None, **values: Any) -> int:
     """Run only what is missing of EXPERIMENT (a folder, N, latest or previous).
 
     Nothing finished is run or paid for again. Inputs are the copies made when the experiment began; what differs on
-    disk by now is said.
+    disk by now is said. A cap on cost or calls counts what was spent before; given here it replaces the one that ended
+    the experiment.
     """
     from skilltrial import store
     from skilltrial.cli.run import finish

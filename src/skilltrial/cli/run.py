@@ -74,8 +74,10 @@ def finish(
     from skilltrial.flows.answers import how_to_go_on
 
     listeners = listeners_for(config, experiment, session.redactor)
+    given = config.budgets.model_dump(include={"max_cost_usd", "max_calls", "max_duration_s"}, exclude_none=True)
+    caps = experiment.plan.budgets.model_copy(update=given)
     try:
-        stops = trial.carry_out(experiment, session.machine, session.stopping, listeners, session.say, answers)
+        stops = trial.carry_out(experiment, session.machine, session.stopping, listeners, session.say, answers, caps)
     except Interrupted:
         end_in_peace()
         raise
@@ -91,7 +93,7 @@ def finish(
     if (how is None or summary.coverage.graded or format_ != "text") and (format_ != "text" or session.prints_text):
         print_summary(summary, experiment, format_, session, color=color, verbose=bool(config.logging.verbose))
     for reason in reasons:
-        session.say(f"ended early: {reason}")
+        session.say(f"ended early: {reason}{_raised(reason, experiment)}")
     if how is not None:
         session.say(how)
         return summary.gate.exit_code
@@ -99,6 +101,12 @@ def finish(
         page = Path("report", "index.html") if experiment.plan.options.report_html else Path("report.md")
         session.say(f"report: {experiment.folder / page}")
     return summary.gate.exit_code
+
+
+def _raised(reason: str, experiment: Experiment) -> str:
+    """How an experiment that a cap ended is finished after all."""
+    option = {"(max_cost_usd)": "--max-cost USD", "(max_calls)": "--max-calls N"}.get(reason.rpartition(" ")[2])
+    return f"; to finish it: skilltrial resume {experiment.folder} {option}" if option else ""
 
 
 def _clean(session: Session, experiment: Experiment) -> None:

@@ -33,7 +33,7 @@ from skilltrial.formats._export import parts_of
 from skilltrial.records import plan as plans
 from skilltrial.records.evidence import Usage
 from skilltrial.records.journal import Pair, Result, StopLine
-from skilltrial.records.plan import Cell, Plan
+from skilltrial.records.plan import Budgets, Cell, Plan
 from skilltrial.records.record import build_all
 from skilltrial.seams import Done, ExperimentView, Listener, Machine
 from skilltrial.store import Experiment
@@ -77,8 +77,11 @@ def carry_out(
     listeners: Sequence[Listener],
     say: Callable[[str], None],
     answers: Mapping[str, Answer] | None = None,
+    caps: Budgets | None = None,
 ) -> tuple[StopLine, ...]:
     """Runs and grades what is missing, `answers` to packets included. Returns what ended it early; () when nothing did.
+
+    `caps` on the whole experiment stand in for those of its plan; what was spent before counts.
 
     Raises:
         Interrupted: the user asked to stop; every finished step is on disk.
@@ -98,7 +101,7 @@ def carry_out(
                 _end_abandoned(bench, say)
                 if experiment.plan.options.certify and targets:
                     certify(bench, targets, say)
-                stops = _drain(_queue_for(bench, needs), bench, 0 in needs)
+                stops = _drain(_queue_for(bench, needs, caps or bench.plan.budgets), bench, 0 in needs)
         finally:
             newsroom.tell("experiment_finished", reason="; ".join(stop.reason for stop in stops) or None)
             newsroom.close()
@@ -122,10 +125,10 @@ def _end_abandoned(bench: Bench, say: Callable[[str], None]) -> None:
         say(f"warning: ended {ended} processes that an earlier skilltrial left running when it was killed")
 
 
-def _queue_for(bench: Bench, needs: bytes) -> planning.CellQueue:
+def _queue_for(bench: Bench, needs: bytes, caps: Budgets) -> planning.CellQueue:
     able = {name: backend.capabilities for name, backend in bench.backends.items()}
     return planning.CellQueue(
-        bench.plan,
+        bench.plan.model_copy(update={"budgets": caps}),
         needs,
         concurrency=planning.concurrency_of(bench.plan, able),
         shared=planning.shared_of(bench.plan, able),
