@@ -126,7 +126,7 @@ def test_a_lift_that_is_not_above_zero_is_a_warning_when_no_minimum_was_asked_fo
     add_skill(repository, "idle", [{**PLAIN, "checks": checks}])
     said = skilltrial("run", "--adapter", "./agent.py", "--skill", "idle", "--format", "json")
     assert said.code == 0
-    assert any("lift 0 points" in text for text in said.summary["warnings"])
+    assert any("no lift at all" in text for text in said.summary["warnings"])
     assert skilltrial("run", "--adapter", "./agent.py", "--skill", "idle", "--minimum-lift", "0.1").code == 1
 
 

@@ -49,7 +49,7 @@ def _lifts(lifts: Sequence[Lift]) -> Iterator[str]:
         elif row.verdict == "hurts":
             yield f"{name}: the skill hurts, lift {points(row.lift or 0.0)} points"
         elif row.lift is not None and row.lift <= TIE:
-            yield f"{name}: lift {points(row.lift)} points, {'zero' if row.lift >= -TIE else 'negative'}"
+            yield f"{name}: {'no lift at all' if row.lift >= -TIE else f'a negative lift, {points(row.lift)} points'}"
 
 
 def _designs(tallies: Mapping[Key, Tally], contests: Sequence[Contest], gate: Gate) -> Iterator[str]:

@@ -77,7 +77,7 @@ def _old(session: Session, workspace: Path, days: float, keep: int, yes: bool) -
     spared = set(folders[len(folders) - keep :]) if keep else set()
     old = [folder for folder in folders if folder not in spared and _made(folder) < limit]
     if not old:
-        say(f"no experiment in {workspace} is older than {days:g} days")
+        say(f"no experiment in {workspace} is older than {days:g} day{'' if days == 1 else 's'}")
         return 0
     _sure([str(folder) for folder in old], yes)
     for folder in old:

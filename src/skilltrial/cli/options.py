@@ -205,7 +205,7 @@ def output_options(function: F) -> F:
         click.option("--report/--no-report", "write_report", default=None, hidden=True),
         click.option("--report-title", hidden=True),
         click.option("--report-output", hidden=True, metavar="DIR"),
-        click.option("--log-format", type=click.Choice(["pretty", "jsonl", "silent"]), help="What is said while it runs."),
+        click.option("--log-format", type=click.Choice(["pretty", "jsonl", "silent"]), help="What is said while it runs; silent: nothing, at the end neither."),
         click.option("--log-file", metavar="FILE", help="Where jsonl news go; - is stdout."),
         click.option("--listener", "listeners", multiple=True, metavar="NAME", help="An installed listener that hears all news too; repeatable."),
         click.option("--verbose", is_flag=True, default=None, help="Say more."),
