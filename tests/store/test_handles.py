@@ -31,3 +31,11 @@ def test_closing_twice_is_harmless_and_reading_opens_again(tmp_path: Path) -> No
     handles.close()
     handles.close()
     assert handles.read("a", 0, 1) == b"x"
+
+
+def test_a_place_or_a_size_that_a_damaged_line_names_costs_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"0123456789")
+    handles = Handles(tmp_path)
+    assert handles.read("a", 8, 2**62) == b"89"
+    assert handles.read("a", 2**62, 5) == b""
+    assert handles.read("a", 2**70, 5) is None and handles.read("a", -1, 5) is None

@@ -16,10 +16,14 @@ class Handles:
         self._open: dict[str, int] = {}
 
     def read(self, name: str, at: int, size: int) -> bytes | None:
-        """`size` bytes from `at`, fewer where the file ends; None: there is no such file, or the disk refused."""
+        """`size` bytes from `at`, fewer where the file ends; None: there is no such file or place in it, or the disk refused.
+
+        A `size` beyond the file, as in a damaged line, takes no memory.
+        """
         try:
-            return os.pread(self._descriptor(name), size, at)
-        except OSError:
+            file = self._descriptor(name)
+            return os.pread(file, max(0, min(size, os.fstat(file).st_size - at)), at)
+        except (OSError, OverflowError):
             return None
 
     def _descriptor(self, name: str) -> int:
