@@ -17,7 +17,7 @@ from skilltrial.load import project
 from skilltrial.load.validate import examine
 from skilltrial.records.config import Config
 
-SETTINGS = settings(max_examples=800, deadline=None, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(max_examples=400, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck))
 GOOD_SKILL = "---\nname: demo\ndescription: d\n---\nBody\n"
 GOOD_SUITE: dict[str, Any] = {
     "skill_name": "demo",
