@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,21 +11,11 @@ import pytest
 
 from ..flows.conftest import script
 from ..flows.stored import iteration
+from .keys import key_paths
 
 THEIRS = Path(__file__).parents[1] / "data/foreign/ase-py"
 AGENTS = ("claude-code", "codex", "opencode")
 pytestmark = pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
-
-
-def key_paths(value: Any, at: str = "") -> Iterator[str]:
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            path = f"{at}.{key}" if at else str(key)
-            yield path
-            yield from key_paths(inner, path)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from key_paths(inner, f"{at}[]")
 
 
 def keys(root: Path) -> dict[str, set[str]]:
@@ -84,3 +73,21 @@ def test_our_own_folder_of_a_run_has_every_key_of_theirs(ran: Path) -> None:
     for name in ("grading.json", "timing.json", "run_meta.json", "pre_state.json", "post_state.json"):
         told = {"exit_code", "cost_usd_cli", "iteration"}  # an outcome, a note, and `run_id` tell these
         assert wanted[name] - ours[name] - told == set(), name
+
+
+def test_cached_tokens_that_nobody_told_are_unknown_in_every_file_and_read_back(
+    skilltrial: Any, new_skill: Any, tmp_path: Path
+) -> None:
+    new_skill([{"id": 1, "prompt": "p", "checks": [{"id": "a", "type": "contains", "value": "p"}]}])
+    silent = {"when": {"arm": "with_skill"}, "usage": {"input_tokens": 100, "output_tokens": 5}}
+    told = {"usage": {"input_tokens": 50, "cached_tokens": 20, "output_tokens": 5}}
+    skilltrial("run", "colours", "--target", f"fake:{script(tmp_path / 's.json', silent, told)}", "--gate", "none", "--tree")
+    ours = {path.parts[-3]: json.loads(path.read_text()) for path in iteration(tmp_path).rglob("timing.json")}
+    assert {arm: timing["non_cached_input_tokens"] for arm, timing in ours.items()} == {"with_skill": None, "without_skill": 30}
+
+    assert skilltrial("export", "--format", "ase-py", "--output", tmp_path / "theirs").code == 0
+    (summary,) = (tmp_path / "theirs").rglob("summary.json")
+    tokens = json.loads(summary.read_text())["tokens"]
+    assert (tokens["input"], tokens["cached"], tokens["non_cached_input"], tokens["cached_pct"]) == (150, 20, 30, 40.0)
+    back = skilltrial("report", summary.parent, "--format", "json").summary
+    assert {rate["arm"]: rate["tokens"]["cached"] for rate in back["rates"]} == {"with_skill": None, "without_skill": 20}

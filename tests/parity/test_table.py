@@ -19,6 +19,8 @@ import pytest
 
 from skilltrial.cli import skilltrial as group
 
+from .keys import key_paths
+
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests" / "data"
 
@@ -141,18 +143,6 @@ def test_all_that_the_tool_is_known_to_have_stands_in_a_row(tool: Any) -> None:
         if not re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", told)
     ]
     assert not left_out
-
-
-def key_paths(value: Any, at: str = "") -> Iterator[str]:
-    """`a.b[].c` for each mapping key in a JSON value."""
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            path = f"{at}.{key}" if at else str(key)
-            yield path
-            yield from key_paths(inner, path)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from key_paths(inner, f"{at}[]")
 
 
 def sample_keys(folder: Path) -> set[tuple[str, str]]:

@@ -224,6 +224,7 @@ def _row(row: Shown) -> dict[str, Any]:
 
 
 def _timing(sheet: Sheet) -> dict[str, Any]:
+    """Its counts are whole numbers, where 0 may mean unknown; what can be null there is null where we do not know."""
     evidence = sheet.evidence
     assert evidence is not None
     usage = evidence.usage

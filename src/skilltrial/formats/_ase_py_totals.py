@@ -75,18 +75,22 @@ def _failed(sheet: Sheet) -> list[str]:
 
 
 def tokens(sheets: Iterable[Sheet]) -> dict[str, Any]:
-    """Sums over runs that reported; None where none did."""
+    """Sums over runs that reported; None where none did. The cached share is over those that told it."""
     usages = [sheet.evidence.usage for sheet in sheets if sheet.evidence]
-    given, cached = _sum(usage.input_tokens for usage in usages), _sum(usage.cached_tokens for usage in usages)
-    fresh = less(given, cached or 0) if given is not None else None
+    cached, fresh = (
+        _sum(usage.cached_tokens for usage in usages),
+        _sum(less(use.input_tokens, use.cached_tokens) for use in usages),
+    )
     return {
-        "input": given,
+        "input": _sum(usage.input_tokens for usage in usages),
         "cached": cached,
-        "non_cached_input": None if fresh is None else int(fresh),
+        "non_cached_input": fresh,
         "output": _sum(usage.output_tokens for usage in usages),
         "reasoning_output": _sum(usage.reasoning_tokens for usage in usages),
         "total": _sum(sheet.tokens for sheet in sheets),
-        "cached_pct": round(100.0 * cached / given, 1) if given and cached is not None else None,
+        "cached_pct": round(100.0 * cached / (cached + fresh), 1)
+        if cached is not None and fresh is not None and cached + fresh
+        else None,
     }
 
 

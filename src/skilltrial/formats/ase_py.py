@@ -264,7 +264,9 @@ def _row(row: dict[str, Any], listed: dict[str, Any]) -> Row:
 
 
 def _usage(timing: dict[str, Any]) -> Usage:
-    """Ours count cache reads and writes as input; zeros all over mean that nothing was reported."""
+    """Ours count cache reads and writes as input. Zeros all over mean that nothing was reported, and no cached tokens without
+    the share that was not cached that these were not.
+    """
     fresh, cached = _disk.count(timing.get("non_cached_input_tokens")), _disk.count(timing.get("cached_tokens"))
     written = _disk.count(timing.get("cache_creation_tokens"))
     output = _disk.count(timing.get("output_tokens"))
@@ -272,6 +274,8 @@ def _usage(timing: dict[str, Any]) -> Usage:
     cost, source = _disk.number(timing.get("cost_usd")), _disk.words(timing.get("cost_usd_source"))
     if not given and not output:
         given = cached = output = None
+    if fresh is None and not cached:
+        cached = None
     return Usage(
         input_tokens=given,
         cached_tokens=cached,

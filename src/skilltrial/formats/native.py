@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic_core import to_json
 
-from skilltrial.formats._export import Parts, deviation, parts_of
+from skilltrial.formats._export import Parts, deviation, less, parts_of
 from skilltrial.records.evidence import Evidence
 from skilltrial.records.grades import Grade
 from skilltrial.records.hooks import HookRun
@@ -133,7 +133,7 @@ def timing(evidence: Evidence) -> dict[str, Any]:
         "input_tokens": usage.input_tokens,
         "cached_tokens": usage.cached_tokens,
         "cache_creation_tokens": usage.cache_write_tokens,
-        "non_cached_input_tokens": None if usage.input_tokens is None else usage.input_tokens - (usage.cached_tokens or 0),
+        "non_cached_input_tokens": less(usage.input_tokens, usage.cached_tokens),
         "output_tokens": usage.output_tokens,
         "reasoning_output_tokens": usage.reasoning_tokens,
         "cost_usd": usage.cost_usd,
@@ -270,9 +270,6 @@ def _spread(spread: Spread | None) -> dict[str, Any]:
 def _delta(rates: list[Rate]) -> dict[str, Any]:
     by_arm = {rate.arm: rate for rate in rates}
     one, other = by_arm.get("with_skill"), by_arm.get("without_skill")
-
-    def less(a: float | None, b: float | None) -> float | None:
-        return None if a is None or b is None else a - b
 
     def part(rate: Rate | None, name: str) -> float | None:
         if rate is None:

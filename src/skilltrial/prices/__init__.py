@@ -50,8 +50,9 @@ class Rates(NamedTuple):
 def price(model: str | None, usage: Usage, pricing: Mapping[str, float] | None = None, market: str | None = None) -> Cost | None:
     """What `usage` cost: by `pricing` (US dollars per token) when given, else by the tables of `market`.
 
-    None when a count or a price is unknown. `input_tokens` hold everything that was read: `cached_tokens` of them are
-    charged as cache reads, `cache_write_tokens` as cache writes, the rest in full. Reasoning is part of the output.
+    None when the tokens read, those written or a price are unknown. `input_tokens` hold everything that was read: `cached_tokens` of them are
+    charged as cache reads, `cache_write_tokens` as cache writes, the rest in full, and so is everything
+    where nobody tells of a cache: then the cost is a ceiling. Reasoning is part of the output.
     """
     rates = _given(pricing) if pricing else rates_of(model, market)
     if rates is None or usage.input_tokens is None or usage.output_tokens is None:
