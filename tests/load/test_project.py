@@ -13,7 +13,7 @@ import pytest
 from skilltrial.errors import UsageError
 from skilltrial.load import project
 from skilltrial.load.listing import rows
-from skilltrial.load.validate import check, examine
+from skilltrial.load.validate import examine
 from skilltrial.records.config import Config, SuiteConfig
 
 Write = Callable[[Mapping[str, Any]], Path]
@@ -300,14 +300,14 @@ def test_invalid_skills_are_left_out_when_asked(write: Write) -> None:
 def test_validate_can_look_at_one_case_only(write: Write) -> None:
     cases = [{"id": "good", "prompt": "p"}, {"id": "bad", "prompt": ""}]
     root = write({"demo/SKILL.md": "---\nname: other\ndescription: d\n---\nB\n", "demo/evals/evals.json": {"evals": cases}})
-    assert {problem.rule for problem in check(("demo",), root)} == {"name-folder", "prompt-empty"}
-    assert {problem.rule for problem in check(("demo",), root, suite_only=True)} == {"prompt-empty"}
-    assert check(("demo",), root, suite_only=True, eval_id="good") == ()
-    assert {problem.rule for problem in check(("demo",), root, suite_only=True, eval_id="bad")} == {"prompt-empty"}
+    assert {problem.rule for problem in examine(("demo",), root).problems} == {"name-folder", "prompt-empty"}
+    assert {problem.rule for problem in examine(("demo",), root, suite_only=True).problems} == {"prompt-empty"}
+    assert examine(("demo",), root, suite_only=True, eval_id="good").problems == ()
+    assert {problem.rule for problem in examine(("demo",), root, suite_only=True, eval_id="bad").problems} == {"prompt-empty"}
     with pytest.raises(UsageError, match="no case has the id"):
-        check(("demo",), root, eval_id="ugly")
+        examine(("demo",), root, eval_id="ugly")
     with pytest.raises(UsageError, match="no profile"):
-        check(("demo",), root, profile="nobody")
+        examine(("demo",), root, profile="nobody")
 
 
 def test_validate_says_which_checks_need_a_judge(write: Write) -> None:
@@ -345,8 +345,8 @@ def test_only_click_pydantic_and_yaml_are_needed(write: Write) -> None:
         "blocked = {'urllib3', 'rich', 'jinja2', 'psutil', 'filelock', 'regex', 'jsonschema', 'numpy', 'scipy'}\n"
         "class Block:\n    def find_spec(self, name, *_):\n        if name.partition('.')[0] in blocked: raise ImportError(name)\n"
         "sys.meta_path.insert(0, Block())\n"
-        "from pathlib import Path\nfrom skilltrial.load.validate import check\nfrom skilltrial.load.listing import rows\n"
-        "print(check(('demo',), Path('.')), len(rows((), Path('.'))))\n"
+        "from pathlib import Path\nfrom skilltrial.load.validate import examine\nfrom skilltrial.load.listing import rows\n"
+        "print(examine(('demo',), Path('.')).problems, len(rows((), Path('.'))))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True)
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "() 1", "")

@@ -42,23 +42,6 @@ class Checked:
         return tuple(problem for problem in self.problems if problem.severity == "error")
 
 
-def check(
-    paths: tuple[str, ...],
-    cwd: Path,
-    level: Level = "standard",
-    profile: str | None = None,
-    suite_only: bool = False,
-    eval_id: str | None = None,
-    config: Config | None = None,
-) -> tuple[Problem, ...]:
-    """Every problem below the paths, in order of file and line.
-
-    Raises:
-        UsageError: a path, a profile or the id of a case is unknown.
-    """
-    return examine(paths, cwd, level, profile, suite_only, eval_id, config).problems
-
-
 @without_collector()
 def examine(
     paths: tuple[str, ...],
@@ -69,11 +52,13 @@ def examine(
     eval_id: str | None = None,
     config: Config | None = None,
 ) -> Checked:
-    """As `check`, with what was read.
+    """Every problem below the paths, in order of file and line, with what was read.
 
     Args:
         suite_only: leaves the skills' own problems out.
         eval_id: only this case (`id` or `skill::id`), and what is wrong with its file as a whole.
+    Raises:
+        UsageError: a path, a profile or the id of a case is unknown.
     """
     given = config or Config()
     if paths:
