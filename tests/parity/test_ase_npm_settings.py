@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from skilltrial.cli.options import from_options
+from skilltrial.cli.given import from_options
 from skilltrial.cli.run import command
 from skilltrial.records.config import Config
 

@@ -67,11 +67,11 @@ class Session:
 
     def settings(self, values: dict[str, Any]) -> Config:
         """The options of a command over variables over the settings file; what they lead to is said as they want it said."""
-        from skilltrial.cli import options
+        from skilltrial.cli import given
 
         notes: list[str] = []
         try:
-            config: Config = options.settings(values, self.cwd, self.environ, notes.append)
+            config: Config = given.settings(values, self.cwd, self.environ, notes.append)
             self.logging = config.logging
             self.refuse_mixing(values)
             self.refuse_unknown_listeners()

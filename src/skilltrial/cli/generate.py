@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from skilltrial.cli import options
+from skilltrial.cli import given, options
 from skilltrial.cli.faces import Session, put, say
 
 
@@ -31,7 +31,7 @@ def command(skill: str, place: str | None, dry_run: bool, **values: Any) -> int:
     from skilltrial.flows.targets import judge_levelled, probe_all
 
     session = Session()
-    config = options.settings(values, session.cwd, session.environ, say)
+    config = given.settings(values, session.cwd, session.environ, say)
     judge = judge_levelled(_judge(config), config, session.machine, say)
     assert judge is not None
     probe_all((), judge, session.machine)

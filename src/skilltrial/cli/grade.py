@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from skilltrial.cli import options
+from skilltrial.cli import given, options
 from skilltrial.cli.faces import Session, listeners_for, print_summary, say
 from skilltrial.errors import Interrupted, UsageError
 
@@ -43,7 +43,7 @@ def command(experiment: str, workspace: str | None, stored_checks: bool, list_: 
     from skilltrial.flows import layout, regrade, trial
 
     session = Session()
-    config = options.from_options(values, session.cwd, say)
+    config = given.from_options(values, session.cwd, say)
     session.logging = config.logging
     session.refuse_mixing(values)
     folder = session.locate(experiment, workspace)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from skilltrial.cli import options
+from skilltrial.cli import given, options
 from skilltrial.cli.faces import Session, say
 from skilltrial.wording.words import many, percent
 
@@ -29,7 +29,7 @@ def command(**values: Any) -> int:
     Runs nothing and calls nobody.
     """
     session = Session()
-    return print_plan(session, options.settings(values, session.cwd, session.environ, say), values["format_"])
+    return print_plan(session, given.settings(values, session.cwd, session.environ, say), values["format_"])
 
 
 def print_plan(session: Session, config: Config, format_: str) -> int:

@@ -39,7 +39,7 @@ def command(
     from pathlib import Path
 
     from skilltrial import analyze, registry
-    from skilltrial.cli.options import check_outputs
+    from skilltrial.cli.given import check_outputs
     from skilltrial.flows.out import FolderOut
     from skilltrial.flows.trial import write_outputs
 

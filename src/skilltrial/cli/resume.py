@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from skilltrial.cli import options
+from skilltrial.cli import given, options
 from skilltrial.cli.faces import Session, say
 
 
@@ -30,7 +30,7 @@ def command(experiment: str, workspace: str | None, **values: Any) -> int:
     from skilltrial.flows.targets import probe_plan
 
     session = Session()
-    config = options.from_options(values, session.cwd, say)
+    config = given.from_options(values, session.cwd, say)
     session.logging = config.logging
     session.refuse_mixing(values)
     folder = session.locate(experiment, workspace)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from skilltrial.cli import options
+from skilltrial.cli import given, options
 from skilltrial.cli.faces import Session, put, say
 
 
@@ -40,7 +40,7 @@ def command(experiment: str, workspace: str | None, answers: tuple[tuple[str, st
     from skilltrial.flows import answers as flow
 
     session = Session()
-    config = options.from_options(values, session.cwd, say)
+    config = given.from_options(values, session.cwd, say)
     session.logging = config.logging
     session.refuse_mixing(values)
     folder = session.locate(experiment, workspace)

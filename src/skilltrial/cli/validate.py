@@ -51,7 +51,7 @@ def command(
 
     Exit: 0 clean (warnings included), 1 errors found, 2 misuse.
     """
-    from skilltrial.cli.options import handbook_skills
+    from skilltrial.cli.given import handbook_skills
     from skilltrial.load import validate
     from skilltrial.records.config import Config
 
