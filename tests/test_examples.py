@@ -18,7 +18,7 @@ from pydantic import BaseModel
 
 from skilltrial.cli import exit_code_of
 from skilltrial.load.config import read
-from skilltrial.load.validate import check
+from skilltrial.load.validate import examine
 from skilltrial.records.config import Config, GateConfig, LoggingConfig, ReportConfig, TargetConfig
 from skilltrial.records.config_file import ConfigFile
 from skilltrial.records.plan import Budgets, Hooks
@@ -66,7 +66,7 @@ def test_every_key_has_a_comment() -> None:
 
 @pytest.mark.parametrize("name", SKILLS)
 def test_an_example_skill_is_valid_under_the_strict_rules(name: str) -> None:
-    assert not [str(problem) for problem in check((name,), EXAMPLES, level="strict")]
+    assert not [str(problem) for problem in examine((name,), EXAMPLES, level="strict").problems]
     assert exit_code_of(["validate", str(EXAMPLES / name), "--level", "strict"]) == 0
 
 

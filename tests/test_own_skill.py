@@ -13,7 +13,7 @@ import pytest
 
 from skilltrial.cli import exit_code_of
 from skilltrial.cli import skilltrial as program
-from skilltrial.load.validate import check
+from skilltrial.load.validate import examine
 
 ROOT = Path(__file__).parent.parent
 SKILL = ROOT / "skills" / "skilltrial"
@@ -51,7 +51,7 @@ def commands_of(page: Path) -> Iterator[list[str]]:
 
 
 def test_it_is_valid_under_the_strict_rules_and_its_suite_is_not_weak() -> None:
-    assert not [str(problem) for problem in check((str(SKILL),), ROOT, level="strict")]
+    assert not [str(problem) for problem in examine((str(SKILL),), ROOT, level="strict").problems]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
