@@ -184,6 +184,20 @@ def test_a_daemon_that_hides_every_trace_is_ended(tmp_path: Path, then: str) -> 
     assert alive(token) == []
 
 
+def test_what_a_hidden_daemon_started_ends_with_it(tmp_path: Path) -> None:
+    """The child becomes an orphan of ours only when the daemon above it is killed."""
+    token = f"daemon-{secrets.token_hex(8)}"
+    endless = f"while :; do sleep 300; done # {token}"
+    above = f"setsid sh -c \"trap '' TERM; echo >&$done; {endless}\" & {endless}"
+    script = DAEMON.replace('echo >&%d; while :; do sleep 300; done # " % done + sys.argv[1]', 'done=%d; " % done + sys.argv[3]')
+    assert script != DAEMON
+    ended, _ = play(
+        python(script, token, "leave", above), tmp_path, on_line=lambda _: None if len(alive(token)) > 1 else Halt("few", 0)
+    )
+    assert ended.cause == "itself"
+    assert alive(token) == []
+
+
 def test_a_marked_process_in_a_session_of_its_own_ends_while_other_programs_run(tmp_path: Path) -> None:
     token = f"300.{secrets.randbelow(10**9)}"
     other, stop = f"301.{secrets.randbelow(10**9)}", threading.Event()

@@ -206,13 +206,16 @@ def _space() -> int:
 
 
 def _end_unclaimed() -> None:
-    """Once no program of ours runs, orphans that hid their origin are ended too."""
-    for pid in _adopted(when_idle=True):
-        known = _look(pid)
-        if known is None or known.session == os.getsid(0):
-            continue
-        if known.session != pid or not (known.zombie or _started_by_us(pid)):
-            _end(pid)
+    """Once no program of ours runs, orphans that hid their origin are ended too, and theirs, which then become our children."""
+    seen: set[int] = set()
+    while fresh := set(_adopted(when_idle=True)) - seen:
+        seen |= fresh
+        for pid in fresh:
+            known = _look(pid)
+            if known is None or known.session == os.getsid(0):
+                continue
+            if known.session != pid or not (known.zombie or _started_by_us(pid)):
+                _end(pid)
 
 
 def _started_by_us(pid: int) -> bool:
